@@ -1,0 +1,162 @@
+//! Statements in a row, run for one element or for the neighbours a thread owns.
+
+use super::Emitter;
+use super::facts::{Neighbours, Place};
+use super::prelude::Section;
+use super::text::{Binding, Text};
+use super::writer::LINE;
+use crate::{Affine, BufferId, DType, Expr, IndexWidth, Stmt, Var};
+
+impl Emitter<'_> {
+    pub(super) fn emit_block(&mut self, body: &[Stmt]) {
+        body.iter().for_each(|stmt| self.emit_stmt(stmt));
+    }
+
+    pub(super) fn emit_stmt(&mut self, stmt: &Stmt) {
+        if !self.facts.is_live(stmt) {
+            return;
+        }
+        match stmt {
+            Stmt::Let { var, expr } => self.emit_let(*var, expr),
+            Stmt::Store { buffer, at, value, .. } => self.emit_store(*buffer, at, *value),
+            Stmt::Reduce(reduce) => self.emit_serial(reduce),
+        }
+    }
+
+    fn emit_store(&mut self, buffer: BufferId, at: &Affine, value: Var) {
+        let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
+        let stored = self.encoded(self.kernel.buffers[buffer.0 as usize].dtype, value);
+        let condition = match &self.guard {
+            Some(guard) => format!("if ({}) ", guard.code),
+            None => String::new(),
+        };
+        let line = format!("{condition}{to} = {};", stored.code);
+        if line.len() <= LINE || stored.code.len() < 16 {
+            self.out.line(&line);
+        } else {
+            let (name, c_type) = (self.fresh_name("y"), self.dialect.storage_type(self.storage(buffer)));
+            self.out.line(&format!("const {c_type} {name} = {};", stored.code));
+            self.out.line(&format!("{condition}{to} = {name};"));
+        }
+    }
+
+    /// Runs a body for neighbours of which the thread owns `width`, or fewer at the end of a row.
+    pub(super) fn emit_for_neighbours(&mut self, body: &[Stmt], neighbours: Neighbours) {
+        let index = self.dialect.index_type(self.kernel.index);
+        let extent = self.extent(neighbours.axis).to_owned();
+        let first = self.axes[neighbours.axis.0 as usize].code.clone();
+        self.emit_placed(body, neighbours, Place::Before);
+        self.out.line(&format!("const {index} left = {extent} - {first};"));
+        let stores = self.emit_wide_loads(body, neighbours);
+        self.out.line("#pragma unroll");
+        self.out.open(&format!("for (int v = 0; v < {}; ++v)", neighbours.width));
+        let outer_axis = self.enter_loop(neighbours);
+        self.guard = Some(Text::new("v < left", Binding::Relation));
+        self.emit_each(body, neighbours, &stores);
+        self.guard = None;
+        self.axes[neighbours.axis.0 as usize] = outer_axis;
+        self.out.close();
+        self.emit_wide_stores(body, neighbours, &stores);
+    }
+
+    /// Within the loop over neighbours the axis's index is that of the first one, plus v.
+    pub(super) fn enter_loop(&mut self, neighbours: Neighbours) -> Text {
+        let axis = &mut self.axes[neighbours.axis.0 as usize];
+        let each = Text::infix(axis, "+", &Text::atom("v"), Binding::Sum);
+        std::mem::replace(axis, each)
+    }
+
+    /// The statements of one place, in order.
+    pub(super) fn emit_placed(&mut self, body: &[Stmt], neighbours: Neighbours, place: Place) {
+        for stmt in body {
+            if self.facts.place(stmt, neighbours) == place {
+                self.emit_stmt(stmt);
+            }
+        }
+    }
+
+    /// Loads runs of neighbours, and declares those to be stored; returns the names of the latter in order.
+    pub(super) fn emit_wide_loads(&mut self, body: &[Stmt], neighbours: Neighbours) -> Vec<String> {
+        let mut stores = Vec::new();
+        for stmt in body {
+            match (stmt, self.facts.place(stmt, neighbours)) {
+                (Stmt::Let { var, expr: Expr::Load { buffer, at, .. } }, Place::WideLoad) => {
+                    if !self.facts.is_live(stmt) {
+                        continue;
+                    }
+                    let wide = self.wide_type(*buffer, neighbours.width, "LOAD");
+                    let name = self.fresh_name("x");
+                    let from = format!("&{}[{}]", self.names.buffer(*buffer), self.affine(at).code);
+                    self.out.line(&format!("const {wide} {name} = {wide}_load({from}, left);"));
+                    self.set_value(*var, Text::atom(format!("{name}.v[v]")));
+                }
+                (Stmt::Store { buffer, .. }, Place::WideStore) => {
+                    let wide = self.wide_type(*buffer, neighbours.width, "STORE");
+                    let name = self.fresh_name("y");
+                    self.out.line(&format!("{wide} {name};"));
+                    stores.push(name);
+                }
+                _ => {}
+            }
+        }
+        stores
+    }
+
+    /// The statements of the loop over neighbours; `stores` collect what is stored after it.
+    pub(super) fn emit_each(&mut self, body: &[Stmt], neighbours: Neighbours, stores: &[String]) {
+        let mut stores = stores.iter();
+        for stmt in body {
+            match (stmt, self.facts.place(stmt, neighbours)) {
+                (_, Place::Before) => {}
+                (_, Place::Each) => self.emit_stmt(stmt),
+                (Stmt::Let { var, expr: Expr::Load { buffer, .. } }, _) => {
+                    if self.facts.is_live(stmt) {
+                        let element = self.value(*var).clone();
+                        let value = self.decoded(self.kernel.buffers[buffer.0 as usize].dtype, element);
+                        self.bind(*var, value, "v", false);
+                    }
+                }
+                (Stmt::Store { buffer, value, .. }, _) => {
+                    let value = self.encoded(self.kernel.buffers[buffer.0 as usize].dtype, *value);
+                    if let Some(name) = stores.next() {
+                        self.out.line(&format!("{name}.v[v] = {};", value.code));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn emit_wide_stores(&mut self, body: &[Stmt], neighbours: Neighbours, stores: &[String]) {
+        let mut stores = stores.iter();
+        for stmt in body {
+            let Stmt::Store { buffer, at, .. } = stmt else { continue };
+            if self.facts.place(stmt, neighbours) != Place::WideStore {
+                continue;
+            }
+            if let Some(name) = stores.next() {
+                let wide = self.wide_type(*buffer, neighbours.width, "STORE");
+                let to = format!("&{}[{}]", self.names.buffer(*buffer), self.affine(at).code);
+                self.out.line(&format!("{wide}_store({to}, {name}, left);"));
+            }
+        }
+    }
+
+    fn storage(&self, buffer: BufferId) -> DType {
+        self.kernel.buffers[buffer.0 as usize].dtype
+    }
+
+    /// The type of `width` neighbours in memory, with its load or store made available.
+    fn wide_type(&mut self, buffer: BufferId, width: u32, direction: &str) -> String {
+        let dtype = self.storage(buffer).storage();
+        let name = self.prelude.dtype(dtype);
+        let index = match self.kernel.index {
+            IndexWidth::I32 => "i32",
+            IndexWidth::I64 => "i64",
+        };
+        let bytes = dtype.size_bytes() * width as usize;
+        self.prelude.define(Section::Wide, format!("LAZULI_WIDE({name}, {width}, {bytes})"));
+        self.prelude.define(Section::Wide, format!("LAZULI_WIDE_{direction}({name}, {width}, {index})"));
+        format!("{name}x{width}")
+    }
+}

@@ -1,0 +1,132 @@
+//! Values: what a `Let` names, and how elements go from memory to variables and back.
+
+use super::Emitter;
+use super::text::{Binding, Text};
+use crate::{Affine, BufferId, DType, Expr, Var};
+
+/// The longest expression written in place of a name.
+const INLINE: usize = 64;
+
+impl Emitter<'_> {
+    pub(super) fn emit_let(&mut self, var: Var, expr: &Expr) {
+        match expr {
+            // Shorter than any name for them.
+            Expr::Scalar(scalar) => {
+                let text = Text::atom(self.names.scalars[scalar.0 as usize].clone());
+                self.set_value(var, text);
+            }
+            Expr::Zero => {
+                let text = self.zero(self.dtype(var));
+                self.set_value(var, text);
+            }
+            Expr::Index(_) | Expr::IndexBinary(..) => {
+                let text = self.expression(var, expr);
+                // A quotient is unsigned until it is named.
+                let is_named = matches!(expr, Expr::IndexBinary(crate::IndexOp::Div | crate::IndexOp::Rem, ..));
+                self.bind(var, text, "k", is_named);
+            }
+            _ => {
+                let text = self.expression(var, expr);
+                self.bind(var, text, "v", false);
+            }
+        }
+    }
+
+    /// Gives a variable its value: in place if it is used once and short, else under a name that begins with `word`.
+    pub(super) fn bind(&mut self, var: Var, text: Text, word: &'static str, is_named: bool) {
+        if !is_named && self.facts.is_single(var) && text.code.len() <= INLINE {
+            self.set_value(var, text);
+            return;
+        }
+        let name = self.value_name(var, word);
+        let c_type = self.c_type(var);
+        self.out.line(&format!("const {c_type} {name} = {};", text.code));
+        self.set_value(var, Text::atom(name));
+    }
+
+    fn expression(&mut self, var: Var, expr: &Expr) -> Text {
+        let dtype = self.dtype(var);
+        match expr {
+            Expr::Load { buffer, at, .. } => self.load(*buffer, at),
+            Expr::Scalar(_) | Expr::Zero => self.zero(dtype),
+            Expr::Index(at) => self.affine(at),
+            Expr::IndexBinary(op, a, b) => self.index_binary(*op, &self.index_operand(a), &self.index_operand(b)),
+            Expr::IndexLess(a, b) => {
+                Text::infix(&self.index_operand(a), "<", &self.index_operand(b), Binding::Relation)
+            }
+            Expr::IndexEqual(a, b) => {
+                Text::infix(&self.index_operand(a), "==", &self.index_operand(b), Binding::Equality)
+            }
+            Expr::IndexValue(index) => {
+                let from = self.dtype(*index);
+                self.cast(from, dtype, &self.value(*index).clone())
+            }
+            Expr::Unary(op, a) => self.unary(*op, self.dtype(*a), &self.value(*a).clone()),
+            Expr::Binary(op, a, b) => {
+                let operand = self.dtype(*a);
+                self.binary(*op, operand, &self.value(*a).clone(), &self.value(*b).clone())
+            }
+            Expr::MulAdd(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|&var| self.value(var).clone());
+                self.mul_add(dtype, &a, &b, &c)
+            }
+            Expr::Select { condition, on_true, on_false } => {
+                Text::choice(self.value(*condition), self.value(*on_true), self.value(*on_false))
+            }
+            Expr::Cast(a) => self.cast(self.dtype(*a), dtype, &self.value(*a).clone()),
+        }
+    }
+
+    fn load(&mut self, buffer: BufferId, at: &Affine) -> Text {
+        let element = Text::atom(format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code));
+        let element = match &self.guard {
+            Some(guard) if self.facts.address_varies(at) => Text::choice(guard, &element, &Text::atom("0")),
+            _ => element,
+        };
+        self.decoded(self.kernel.buffers[buffer.0 as usize].dtype, element)
+    }
+
+    /// An element in memory as a value.
+    pub(super) fn decoded(&mut self, dtype: DType, element: Text) -> Text {
+        if !dtype.is_half() {
+            return element;
+        }
+        let name = self.prelude.half(dtype);
+        Text::call(&format!("{name}_value"), &[&element])
+    }
+
+    /// A value as an element in memory.
+    pub(super) fn encoded(&mut self, dtype: DType, value: Var) -> Text {
+        let value = self.value(value).clone();
+        if !dtype.is_half() {
+            return value;
+        }
+        let name = self.prelude.half(dtype);
+        // Taking the bits rounds, so that rounding just before is for nothing.
+        let unrounded = value.code.strip_prefix(&format!("{name}_round(")).and_then(|code| code.strip_suffix(')'));
+        match unrounded {
+            Some(code) if value.binding == Binding::Atom => Text::atom(format!("{name}_bits({code})")),
+            _ => Text::call(&format!("{name}_bits"), &[&value]),
+        }
+    }
+
+    fn zero(&self, dtype: DType) -> Text {
+        Text::atom(match dtype {
+            DType::Bool => "false",
+            DType::F16 | DType::BF16 | DType::F32 => "0.0f",
+            DType::F64 => "0.0",
+            _ => "0",
+        })
+    }
+}
+
+impl DType {
+    /// The type whose bits lie in memory.
+    pub(super) const fn storage(self) -> DType {
+        match self {
+            DType::Bool => DType::U8,
+            DType::F16 | DType::BF16 => DType::U16,
+            other => other,
+        }
+    }
+}

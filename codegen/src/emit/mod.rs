@@ -1,0 +1,229 @@
+//! Prints a kernel under a schedule as OpenCL C or CUDA C.
+//!
+//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map` and `group` lay the work out,
+//! `block` and `serial` print statements, `expression`, `operation`, `cast` and `index` print values.
+
+mod block;
+mod cast;
+mod expression;
+mod facts;
+mod group;
+mod index;
+mod map;
+mod operation;
+mod prelude;
+mod serial;
+mod text;
+mod writer;
+
+use std::collections::HashMap;
+
+use crate::dialect::Spelling;
+use crate::names::{Names, entry_name};
+use crate::{Access, DType, Dialect, Kernel, Schedule, Stmt, Var, VarType};
+use facts::Facts;
+use prelude::Prelude;
+use text::Text;
+use writer::{LINE, Writer};
+
+/// What the emitter is told beside the kernel and its schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct EmitOptions {
+    /// True lets the compiler contract `a * b + c` into one rounding. OpenCL C says it in the source; for CUDA C the
+    /// runtime says it by `--fmad`.
+    pub contraction: bool,
+}
+
+/// An emitted kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The whole text.
+    pub text: String,
+    /// The name of the kernel in it: the kernel's own, unless that is a word of the language.
+    pub entry: String,
+}
+
+/// Prints `kernel`, which must be valid ([`verify_kernel`](crate::verify_kernel)), as `schedule` runs it.
+pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &EmitOptions) -> Source {
+    let entry = entry_name(&kernel.name);
+    let mut emitter = Emitter::new(kernel, schedule, dialect);
+    emitter.emit_signature(&entry);
+    match *schedule {
+        Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
+        Schedule::Group { tree } => emitter.emit_group(tree),
+    }
+    emitter.out.close();
+    let mut text = String::new();
+    if dialect == Dialect::OpenClC {
+        text.push_str(if options.contraction {
+            "#pragma OPENCL FP_CONTRACT ON\n"
+        } else {
+            "#pragma OPENCL FP_CONTRACT OFF\n"
+        });
+        if uses_f64(kernel) {
+            text.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+        }
+        text.push('\n');
+    }
+    text.push_str(&emitter.prelude.text(dialect));
+    text.push_str(&emitter.out.finish());
+    Source { text, entry }
+}
+
+/// Bytes of local (shared) memory that a group of the emitted kernel takes.
+pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
+    let Schedule::Group { tree } = schedule else { return 0 };
+    if tree.lanes == 1 {
+        return 0;
+    }
+    let results = kernel.body.iter().filter_map(|stmt| match stmt {
+        Stmt::Reduce(reduce) => Some(reduce.folds.iter().map(|fold| fold.result)),
+        _ => None,
+    });
+    let element = |var: Var| match kernel.vars[var.0 as usize] {
+        VarType::Value(dtype) if dtype.is_half() => DType::F32.size_bytes(),
+        VarType::Value(dtype) => dtype.size_bytes(),
+        VarType::Index => DType::I64.size_bytes(),
+    };
+    results.flatten().map(element).sum::<usize>() * tree.lanes as usize
+}
+
+fn uses_f64(kernel: &Kernel) -> bool {
+    kernel.buffers.iter().any(|buffer| buffer.dtype == DType::F64)
+        || kernel.scalars.contains(&DType::F64)
+        || kernel.vars.contains(&VarType::Value(DType::F64))
+}
+
+/// The state of one emission.
+struct Emitter<'a> {
+    kernel: &'a Kernel,
+    schedule: &'a Schedule,
+    dialect: Dialect,
+    words: &'static Spelling,
+    names: Names,
+    facts: Facts,
+    prelude: Prelude,
+    out: Writer,
+    /// By variable: its name, or its expression where it is used once.
+    values: Vec<Text>,
+    /// By variable: its name, if it has one.
+    value_names: Vec<Option<String>>,
+    /// By axis: its index.
+    axes: Vec<Text>,
+    /// The condition under which the neighbour at hand exists, where it may not.
+    guard: Option<Text>,
+    /// How many names begin with each word.
+    name_counts: HashMap<&'static str, u32>,
+}
+
+impl<'a> Emitter<'a> {
+    fn new(kernel: &'a Kernel, schedule: &'a Schedule, dialect: Dialect) -> Self {
+        Emitter {
+            kernel,
+            schedule,
+            dialect,
+            words: dialect.spelling(),
+            names: Names::new(kernel),
+            facts: Facts::new(kernel, schedule),
+            prelude: Prelude::default(),
+            out: Writer::default(),
+            values: vec![Text::atom(""); kernel.vars.len()],
+            value_names: vec![None; kernel.vars.len()],
+            axes: (0..kernel.axes.len()).map(|axis| Text::atom(format!("i{axis}"))).collect(),
+            guard: None,
+            name_counts: HashMap::new(),
+        }
+    }
+
+    fn emit_signature(&mut self, entry: &str) {
+        let words = self.words;
+        let mut parameters = Vec::new();
+        for (buffer, name) in self.kernel.buffers.iter().zip(&self.names.buffers) {
+            let constant = if buffer.access == Access::Read { "const " } else { "" };
+            let storage = self.dialect.storage_type(buffer.dtype);
+            parameters.push(format!("{}{constant}{storage} *{} {name}", words.global, words.restrict));
+        }
+        let index = self.dialect.index_type(self.kernel.index);
+        parameters.extend(self.names.sizes.iter().map(|name| format!("{index} {name}")));
+        for (&dtype, name) in self.kernel.scalars.iter().zip(&self.names.scalars) {
+            parameters.push(format!("{} {name}", self.dialect.scalar_type(dtype)));
+        }
+        let mut head = match self.schedule.threads() {
+            Some(threads) => format!("{} {} void {entry}(", words.kernel, self.dialect.group_size(threads)),
+            None => format!("{} void {entry}(", words.kernel),
+        };
+        let length: usize = parameters.iter().map(|parameter| parameter.len() + 2).sum();
+        if head.len() + length <= LINE {
+            head.push_str(&parameters.join(", "));
+        } else {
+            // Pointers, sizes and scalars each begin a line.
+            head.push_str("\n    ");
+            let mut column = 4;
+            for (number, parameter) in parameters.iter().enumerate() {
+                let begins = number == self.kernel.buffers.len()
+                    || number == self.kernel.buffers.len() + self.names.sizes.len()
+                    || column + parameter.len() > LINE;
+                if number > 0 {
+                    head.push_str(if begins { ",\n    " } else { ", " });
+                    column = if begins { 4 } else { column + 2 };
+                }
+                head.push_str(parameter);
+                column += parameter.len();
+            }
+        }
+        self.out.open(&format!("{head})"));
+    }
+
+    /// A name of its own that begins with `word`; a long word stands alone the first time.
+    fn fresh_name(&mut self, word: &'static str) -> String {
+        let count = self.name_counts.entry(word).or_default();
+        *count += 1;
+        if *count == 1 && word.len() > 1 { word.to_owned() } else { format!("{word}{}", *count - 1) }
+    }
+
+    /// The variable's name; the first to ask chooses the word it begins with.
+    fn value_name(&mut self, var: Var, word: &'static str) -> String {
+        if let Some(name) = &self.value_names[var.0 as usize] {
+            return name.clone();
+        }
+        let name = self.fresh_name(word);
+        self.value_names[var.0 as usize] = Some(name.clone());
+        name
+    }
+
+    fn value(&self, var: Var) -> &Text {
+        &self.values[var.0 as usize]
+    }
+
+    fn set_value(&mut self, var: Var, text: Text) {
+        self.values[var.0 as usize] = text;
+    }
+
+    /// The type of a variable in C.
+    fn c_type(&self, var: Var) -> &'static str {
+        match self.kernel.vars[var.0 as usize] {
+            VarType::Value(dtype) => self.dialect.value_type(dtype),
+            VarType::Index => self.dialect.index_type(self.kernel.index),
+        }
+    }
+
+    /// The element type of a variable; an index counts as the integer it is.
+    fn dtype(&self, var: Var) -> DType {
+        match (self.kernel.vars[var.0 as usize], self.kernel.index) {
+            (VarType::Value(dtype), _) => dtype,
+            (VarType::Index, crate::IndexWidth::I32) => DType::I32,
+            (VarType::Index, crate::IndexWidth::I64) => DType::I64,
+        }
+    }
+}
+
+impl Schedule {
+    /// Threads in a group, where that is one number whatever the sizes.
+    fn threads(&self) -> Option<u32> {
+        match *self {
+            Schedule::Map { group, placement: crate::Placement::Linear, .. } => Some(group),
+            Schedule::Map { placement: crate::Placement::InnerAxis, .. } => None,
+            Schedule::Group { tree } => Some(tree.lanes),
+        }
+    }
+}

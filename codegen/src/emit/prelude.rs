@@ -1,0 +1,138 @@
+//! The pieces of the prelude that one kernel uses. A run-time compiler's time counts, so nothing else is put in its source.
+
+use std::collections::BTreeMap;
+
+use lazuli_kernels::prelude as sections;
+
+use crate::{DType, Dialect};
+
+/// A section, in the order they are written: later ones call earlier ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Section {
+    Base,
+    Double,
+    Integers,
+    Floats,
+    F16,
+    Bf16,
+    Bf16Integers,
+    RoundToOdd,
+    Casts,
+    Wide,
+}
+
+impl Section {
+    /// True for the words the other sections are written in, taken line by line.
+    fn is_vocabulary(self) -> bool {
+        matches!(self, Section::Base | Section::Double)
+    }
+
+    fn text(self, dialect: Dialect) -> &'static str {
+        match (self, dialect) {
+            (Section::Base, Dialect::OpenClC) => sections::OPENCL_C,
+            (Section::Base, Dialect::CudaC) => sections::CUDA_C,
+            (Section::Double, Dialect::OpenClC) => sections::DOUBLE_OPENCL_C,
+            (Section::Double, Dialect::CudaC) => sections::DOUBLE_CUDA_C,
+            (Section::F16, Dialect::OpenClC) => sections::F16,
+            (Section::F16, Dialect::CudaC) => sections::F16_CUDA_C,
+            (Section::Integers, _) => sections::INTEGERS,
+            (Section::Floats, _) => sections::FLOATS,
+            (Section::Bf16, _) => sections::BF16,
+            (Section::Bf16Integers, _) => sections::BF16_INTEGERS,
+            (Section::RoundToOdd, _) => sections::ROUND_TO_ODD,
+            (Section::Casts, _) => sections::CASTS,
+            (Section::Wide, _) => sections::WIDE,
+        }
+    }
+}
+
+/// What a kernel uses of the prelude: sections, and of those that are macros the lines that define functions by them.
+#[derive(Default)]
+pub(super) struct Prelude {
+    used: BTreeMap<Section, Vec<String>>,
+}
+
+impl Prelude {
+    /// Uses a whole section.
+    pub fn section(&mut self, section: Section) {
+        self.used.entry(Section::Base).or_default();
+        self.used.entry(section).or_default();
+    }
+
+    /// Uses what one line, such as `LAZULI_ORDER(i32)`, defines.
+    pub fn define(&mut self, section: Section, line: String) {
+        self.section(section);
+        let lines = self.used.entry(section).or_default();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+
+    /// Uses the names of a type in the vocabulary; returns its name there.
+    pub fn dtype(&mut self, dtype: DType) -> &'static str {
+        self.section(if dtype == DType::F64 { Section::Double } else { Section::Base });
+        dtype.name()
+    }
+
+    /// Uses f16's or bf16's conversions; returns the name their functions begin with.
+    pub fn half(&mut self, dtype: DType) -> &'static str {
+        self.section(if dtype == DType::F16 { Section::F16 } else { Section::Bf16 });
+        dtype.name()
+    }
+
+    /// The text to put before the kernel; empty where it uses nothing.
+    pub fn text(&self, dialect: Dialect) -> String {
+        let mut functions = String::new();
+        for (&section, lines) in self.used.iter().filter(|(section, _)| !section.is_vocabulary()) {
+            for paragraph in section.text(dialect).split("\n\n") {
+                let is_needed = match defined_macro(paragraph) {
+                    Some(name) => lines.iter().any(|line| line.starts_with(&format!("{name}("))),
+                    None => true,
+                };
+                if is_needed {
+                    paragraph.lines().filter(|line| is_code(line)).for_each(|line| push_line(&mut functions, line));
+                }
+            }
+            lines.iter().for_each(|line| push_line(&mut functions, line));
+        }
+        let mut text = String::new();
+        for section in self.used.keys().filter(|section| section.is_vocabulary()) {
+            for line in section.text(dialect).lines().filter(|line| is_code(line)) {
+                if functions.contains(defined_word(line)) {
+                    push_line(&mut text, line);
+                }
+            }
+        }
+        text.push_str(&functions);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// Comments are for those who read the prelude itself.
+fn is_code(line: &str) -> bool {
+    !line.starts_with("//") && !line.is_empty()
+}
+
+/// The word a line of the vocabulary defines, a type or a macro.
+fn defined_word(line: &str) -> &str {
+    match line.strip_prefix("#define ") {
+        Some(definition) => definition.split(['(', ' ']).next().unwrap_or_default(),
+        None => line.trim_end_matches(';').rsplit(' ').next().unwrap_or_default(),
+    }
+}
+
+/// The macro a paragraph defines, if it defines functions by a macro.
+fn defined_macro(paragraph: &str) -> Option<&str> {
+    let definition = paragraph.lines().find_map(|line| line.strip_prefix("#define LAZULI_"))?;
+    let length = definition.find('(')?;
+    let start = paragraph.find("LAZULI_")?;
+    paragraph.get(start..start + "LAZULI_".len() + length)
+}

@@ -1,0 +1,158 @@
+//! Names of parameters and kernels: legal in both languages, unique, and telling.
+
+use std::collections::HashSet;
+
+use crate::{Access, Affine, BufferId, Coefficient, DType, Expr, IndexOperand, Kernel, SizeId, Span, Stmt, Term};
+
+/// Words of C, C++, CUDA C and OpenCL C that a kernel cannot be named by, and a few built-in functions short enough to be
+/// met. ISO C11 6.4.1, C++17 5.11, OpenCL C 1.2 section 6.1.9, the CUDA C++ Programming Guide's language extensions.
+#[rustfmt::skip]
+const RESERVED: &[&str] = &[
+    "abs", "acos", "acosh", "add", "alignas", "alignof", "and", "asin", "asinh", "asm", "atan", "atan2", "atanh", "auto",
+    "barrier", "bool", "break", "case", "catch", "cbrt", "ceil", "char", "class", "clz", "compl", "const", "constant",
+    "constexpr", "continue", "copysign", "cos", "cosh", "decltype", "default", "delete", "do", "double", "else", "enum",
+    "erf", "erfc", "exp", "exp2", "explicit", "expm1", "export", "extern", "false", "float", "floor", "fma", "fmod", "for",
+    "friend", "global", "goto", "half", "hypot", "if", "image2d_t", "inline", "int", "kernel", "local", "log", "log10",
+    "log1p", "log2", "long", "main", "max", "min", "mutable", "namespace", "new", "noexcept", "not", "nullptr", "operator",
+    "or", "pow", "private", "protected", "public", "quad", "read_only", "register", "restrict", "return", "rint", "round",
+    "sampler_t", "short", "sign", "signed", "sin", "sinh", "sizeof", "sqrt", "static", "struct", "switch", "tan", "tanh",
+    "template", "this", "throw", "true", "trunc", "try", "typedef", "typeid", "typename", "uchar", "uint", "ulong", "union",
+    "unsigned", "ushort", "using", "vector", "virtual", "void", "volatile", "while", "write_only", "xor",
+];
+
+/// The name a kernel is emitted under: its own, unless that cannot stand at the top of a source.
+pub(crate) fn entry_name(name: &str) -> String {
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let legal = name.chars().all(letter) && name.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
+    // The prelude's functions, types and macros begin with a dtype's name or are capitals.
+    let in_prelude = DType::ALL.iter().any(|dtype| name.starts_with(dtype.name()))
+        || name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
+    if legal && !in_prelude && !RESERVED.contains(&name) {
+        return name.to_owned();
+    }
+    let mended: String = name.chars().map(|c| if letter(c) { c } else { '_' }).collect();
+    format!("kernel_{mended}")
+}
+
+/// The names of a kernel's parameters.
+pub(crate) struct Names {
+    pub buffers: Vec<String>,
+    pub sizes: Vec<String>,
+    pub scalars: Vec<String>,
+}
+
+impl Names {
+    pub fn new(kernel: &Kernel) -> Self {
+        let (mut inputs, mut outputs) = (0.., 0..);
+        let number = |numbers: &mut std::ops::RangeFrom<u32>| numbers.next().unwrap_or_default();
+        let buffers: Vec<String> = kernel
+            .buffers
+            .iter()
+            .map(|buffer| match buffer.access {
+                Access::Read => format!("in{}", number(&mut inputs)),
+                Access::Write => format!("out{}", number(&mut outputs)),
+            })
+            .collect();
+        let mut roles = Roles(vec![Role::None; kernel.sizes as usize]);
+        for (number, axis) in kernel.axes.iter().enumerate() {
+            if roles.0[axis.extent.0 as usize] == Role::None {
+                roles.0[axis.extent.0 as usize] = Role::Extent(number);
+            }
+        }
+        roles.visit(&kernel.body);
+        let mut taken = HashSet::new();
+        let sizes = roles.0.iter().enumerate().map(|(number, role)| {
+            let name = match *role {
+                Role::Extent(axis) => format!("n{axis}"),
+                Role::Stride(buffer, axis) => format!("{}_stride{axis}", buffers[buffer.0 as usize]),
+                Role::Offset(buffer) => format!("{}_offset", buffers[buffer.0 as usize]),
+                Role::SharedStride => format!("stride{number}"),
+                Role::Chunk => "chunk".to_owned(),
+                Role::Plain | Role::None => format!("size{number}"),
+            };
+            if taken.insert(name.clone()) { name } else { format!("{name}_{number}") }
+        });
+        Self {
+            sizes: sizes.collect(),
+            scalars: (0..kernel.scalars.len()).map(|number| format!("s{number}")).collect(),
+            buffers,
+        }
+    }
+
+    pub fn size(&self, size: SizeId) -> &str {
+        &self.sizes[size.0 as usize]
+    }
+
+    pub fn buffer(&self, buffer: BufferId) -> &str {
+        &self.buffers[buffer.0 as usize]
+    }
+}
+
+/// What a size is used for.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    None,
+    Extent(usize),
+    Stride(BufferId, usize),
+    Offset(BufferId),
+    SharedStride,
+    Chunk,
+    Plain,
+}
+
+struct Roles(Vec<Role>);
+
+impl Roles {
+    fn visit(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let { expr, .. } => match expr {
+                    Expr::Load { buffer, at, .. } => self.address(Some(*buffer), at),
+                    Expr::Index(at) => self.address(None, at),
+                    Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
+                        for operand in [a, b] {
+                            if let IndexOperand::Size(size) = operand {
+                                self.set(*size, Role::Plain);
+                            }
+                        }
+                    }
+                    _ => {}
+                },
+                Stmt::Store { buffer, at, .. } => self.address(Some(*buffer), at),
+                Stmt::Reduce(reduce) => {
+                    if let Span::Chunk { length, .. } = reduce.span {
+                        self.set(length, Role::Chunk);
+                    }
+                    self.visit(&reduce.body);
+                }
+            }
+        }
+    }
+
+    fn address(&mut self, buffer: Option<BufferId>, at: &Affine) {
+        if let Some(offset) = at.offset {
+            self.set(offset, buffer.map_or(Role::Plain, Role::Offset));
+        }
+        for (position, (term, coefficient)) in at.terms.iter().enumerate() {
+            let Coefficient::Size(size) = *coefficient else { continue };
+            let axis = match term {
+                Term::Axis(axis) => axis.0 as usize,
+                Term::Var(_) => position,
+            };
+            self.set(size, buffer.map_or(Role::SharedStride, |buffer| Role::Stride(buffer, axis)));
+        }
+    }
+
+    /// A size used in two ways is named for neither; an extent stays one.
+    fn set(&mut self, size: SizeId, role: Role) {
+        let is_stride = |role| matches!(role, Role::Stride(..) | Role::SharedStride);
+        let old = &mut self.0[size.0 as usize];
+        *old = match *old {
+            Role::None => role,
+            Role::Extent(axis) => Role::Extent(axis),
+            same if same == role => role,
+            other if is_stride(other) && is_stride(role) => Role::SharedStride,
+            _ => Role::Plain,
+        };
+    }
+}

@@ -1,0 +1,125 @@
+//! How a device runs a kernel: which thread takes which part. Chosen by the engine's lowering, obeyed by the emitter.
+
+use crate::{Kernel, Stmt, Tree};
+
+/// What lowering must know of a device. Runtimes fill it in; nothing here depends on one card.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeviceFacts {
+    /// The name the driver gives.
+    pub name: String,
+    /// True where one thread runs a whole work-group (host, OpenCL on a CPU): wide vectors come from the compiler.
+    pub is_cpu: bool,
+    /// Multiprocessors or cores.
+    pub compute_units: u32,
+    /// Threads a group may have.
+    pub max_group: u32,
+    /// Bytes of local (shared) memory a group may use.
+    pub local_memory_bytes: u32,
+    /// Bytes of kernel parameters.
+    pub max_parameter_bytes: u32,
+    /// Largest single allocation.
+    pub max_allocation_bytes: u64,
+    /// True where f64 arithmetic is there.
+    pub has_f64: bool,
+    /// Compiler and architecture, part of the key of compiled kernels.
+    pub compiler: String,
+}
+
+/// How the points of the parallel axes are dealt to threads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Schedule {
+    /// Each thread owns `width` neighbours along the innermost parallel axis (1, 2, 4, 8 or 16), at one point of the others.
+    Map {
+        /// Threads in a group.
+        group: u32,
+        /// Elements a thread owns.
+        width: u32,
+        /// How a thread finds its point.
+        placement: Placement,
+    },
+    /// Each group of `lanes` threads owns one point of the parallel axes; its top-level reductions all have this tree.
+    /// Stores and other statements after a reduction are run by lane 0.
+    Group {
+        /// The tree of every reduction at the top level.
+        tree: Tree,
+    },
+}
+
+/// How a thread of `Schedule::Map` finds its point.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Placement {
+    /// One linear number, divided up by the extents, innermost fastest (GPUs).
+    Linear,
+    /// Grid axis 0 is the innermost parallel axis, grid axis 1 counts the others in linear order (CPUs, whose compilers
+    /// vectorise along grid axis 0).
+    InnerAxis,
+}
+
+/// A launch shape: groups, and threads in a group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Grid {
+    pub groups: [u64; 3],
+    pub group: [u32; 3],
+}
+
+impl Schedule {
+    /// The launch shape for the given size arguments. Every extent is at least one.
+    ///
+    /// Placement `InnerAxis` uses two grid axes, `Linear` and `Group` one.
+    pub fn grid(&self, kernel: &Kernel, sizes: &[i64]) -> Grid {
+        let extents: Vec<u64> = kernel.parallel.iter().map(|&axis| kernel.extent(axis, sizes).max(0) as u64).collect();
+        let (inner, outer) = match extents.split_last() {
+            Some((&inner, outer)) => (inner, outer.iter().product::<u64>()),
+            None => (1, 1),
+        };
+        match *self {
+            Schedule::Map { group, width, placement: Placement::Linear } => {
+                let threads = outer * inner.div_ceil(u64::from(width));
+                Grid { groups: [threads.div_ceil(u64::from(group)), 1, 1], group: [group, 1, 1] }
+            }
+            Schedule::Map { group, width, placement: Placement::InnerAxis } => {
+                let columns = inner.div_ceil(u64::from(width));
+                let x = u64::from(group).min(columns.next_power_of_two());
+                let y = (u64::from(group) / x).clamp(1, outer.next_power_of_two());
+                Grid { groups: [columns.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
+            }
+            Schedule::Group { tree } => Grid { groups: [outer * inner, 1, 1], group: [tree.lanes, 1, 1] },
+        }
+    }
+}
+
+impl Kernel {
+    /// The extent of an axis under the given size arguments.
+    pub fn extent(&self, axis: crate::AxisId, sizes: &[i64]) -> i64 {
+        sizes[self.axes[axis.0 as usize].extent.0 as usize]
+    }
+
+    /// How many operations on elements the kernel holds, each counted once.
+    pub fn operation_count(&self) -> usize {
+        fn count(body: &[Stmt]) -> usize {
+            use crate::Expr::*;
+            body.iter()
+                .map(|stmt| match stmt {
+                    Stmt::Let { expr, .. } => usize::from(matches!(
+                        expr,
+                        Unary(..) | Binary(..) | MulAdd(..) | Select { .. } | Cast(..)
+                    )),
+                    Stmt::Store { .. } => 0,
+                    Stmt::Reduce(reduce) => count(&reduce.body) + reduce.folds.len(),
+                })
+                .sum()
+        }
+        count(&self.body)
+    }
+
+    /// Bytes of the parameter list, each parameter aligned to its size.
+    pub fn parameter_bytes(&self) -> usize {
+        let index = match self.index {
+            crate::IndexWidth::I32 => 4,
+            crate::IndexWidth::I64 => 8,
+        };
+        let scalars: usize = self.scalars.iter().map(|dtype| dtype.size_bytes().max(4).next_multiple_of(4)).sum();
+        self.buffers.len() * 8 + self.sizes as usize * index + scalars + 8
+    }
+}

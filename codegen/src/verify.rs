@@ -1,0 +1,241 @@
+//! Refuses kernels that the emitter and the host could not run: what lowering must never make.
+
+use crate::{
+    Access, Affine, AxisId, BufferId, Coefficient, DType, Expr, Fold, IndexOperand, Kernel, Reduce, Schedule, SizeId,
+    Span, Stmt, Term, Tree, Var, VarType,
+};
+
+/// Checks that every variable is assigned once, before its uses and with the right type; that every number is in range;
+/// that axes are in scope where their index is used; and that the schedule can realise every reduction's tree. The error
+/// says what is wrong in one sentence.
+pub fn verify_kernel(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
+    verify_schedule(schedule)?;
+    for axis in &kernel.axes {
+        check(axis.extent.0 < kernel.sizes, || format!("an axis has size {} of {}", axis.extent.0, kernel.sizes))?;
+    }
+    let mut verifier = Verifier {
+        kernel,
+        schedule,
+        is_assigned: vec![false; kernel.vars.len()],
+        in_scope: vec![false; kernel.vars.len()],
+        axis_in_scope: vec![false; kernel.axes.len()],
+    };
+    for &axis in &kernel.parallel {
+        verifier.enter_axis(axis)?;
+    }
+    verifier.block(&kernel.body, 0)
+}
+
+fn verify_schedule(schedule: &Schedule) -> Result<(), String> {
+    match *schedule {
+        Schedule::Map { group, width, .. } => {
+            check(group > 0, || "a group has no threads".to_owned())?;
+            check(matches!(width, 1 | 2 | 4 | 8 | 16), || format!("a thread cannot own {width} elements"))
+        }
+        Schedule::Group { tree } => check(tree.lanes.is_power_of_two() && tree.width.is_power_of_two(), || {
+            format!("a tree of {} lanes and width {} is not made of powers of two", tree.lanes, tree.width)
+        }),
+    }
+}
+
+fn check(is_right: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if is_right { Ok(()) } else { Err(what()) }
+}
+
+struct Verifier<'a> {
+    kernel: &'a Kernel,
+    schedule: &'a Schedule,
+    /// By variable: assigned somewhere above.
+    is_assigned: Vec<bool>,
+    /// By variable: assigned in a block that is still open.
+    in_scope: Vec<bool>,
+    axis_in_scope: Vec<bool>,
+}
+
+impl Verifier<'_> {
+    fn block(&mut self, body: &[Stmt], depth: u32) -> Result<(), String> {
+        for stmt in body {
+            match stmt {
+                Stmt::Let { var, expr } => {
+                    self.expression(*var, expr)?;
+                    self.assign(*var)?;
+                }
+                Stmt::Store { buffer, at, value, .. } => {
+                    let dtype = self.buffer(*buffer, Access::Write)?;
+                    self.affine(at)?;
+                    self.use_value(*value, dtype)?;
+                }
+                Stmt::Reduce(reduce) => self.reduce(reduce, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, reduce: &Reduce, depth: u32) -> Result<(), String> {
+        let expected = match self.schedule {
+            Schedule::Group { tree } if depth == 0 => *tree,
+            _ => Tree::SERIAL,
+        };
+        check(reduce.tree == expected, || {
+            format!("a reduction at depth {depth} has {:?}, where the schedule runs {expected:?}", reduce.tree)
+        })?;
+        if let Span::Chunk { axis, length } = reduce.span {
+            check(self.kernel.parallel.contains(&axis), || format!("chunks are counted by axis {}", axis.0))?;
+            self.size(length)?;
+        }
+        for &axis in &reduce.axes {
+            self.enter_axis(axis)?;
+        }
+        let outside = self.in_scope.clone();
+        self.block(&reduce.body, depth + 1)?;
+        for &Fold { result, op, value } in &reduce.folds {
+            let dtype = self.element(result)?;
+            check(op.accepts(dtype), || format!("{} of {dtype} is not defined", op.name()))?;
+            self.use_value(value, dtype)?;
+        }
+        self.in_scope = outside;
+        reduce.axes.iter().for_each(|axis| self.axis_in_scope[axis.0 as usize] = false);
+        reduce.folds.iter().try_for_each(|fold| self.assign(fold.result))
+    }
+
+    fn expression(&mut self, var: Var, expr: &Expr) -> Result<(), String> {
+        if let Expr::Index(at) = expr {
+            self.affine(at)?;
+            return self.is_type(var, VarType::Index);
+        }
+        if let Expr::IndexBinary(_, a, b) = expr {
+            self.index_operand(a)?;
+            self.index_operand(b)?;
+            return self.is_type(var, VarType::Index);
+        }
+        let result = self.element(var)?;
+        match expr {
+            Expr::Load { buffer, at, .. } => {
+                let dtype = self.buffer(*buffer, Access::Read)?;
+                self.affine(at)?;
+                self.is_type(var, VarType::Value(dtype))
+            }
+            Expr::Scalar(scalar) => match self.kernel.scalars.get(scalar.0 as usize) {
+                Some(&dtype) => self.is_type(var, VarType::Value(dtype)),
+                None => Err(format!("scalar {} is not there", scalar.0)),
+            },
+            Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) => Ok(()),
+            Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
+                self.index_operand(a)?;
+                self.index_operand(b)?;
+                self.is_type(var, VarType::Value(DType::Bool))
+            }
+            Expr::IndexValue(index) => self.use_var(*index, VarType::Index),
+            Expr::Unary(op, a) => {
+                let operand = self.operand(*a)?;
+                check(op.result(operand) == Some(result), || format!("{} of {operand} is no {result}", op.name()))
+            }
+            Expr::Binary(op, a, b) => {
+                let operand = self.operand(*a)?;
+                self.use_value(*b, operand)?;
+                check(op.result(operand) == Some(result), || format!("{} of {operand} is no {result}", op.name()))
+            }
+            Expr::MulAdd(a, b, c) => {
+                check(result.is_float(), || format!("mul_add of {result} is not defined"))?;
+                [a, b, c].into_iter().try_for_each(|&operand| self.use_value(operand, result))
+            }
+            Expr::Select { condition, on_true, on_false } => {
+                self.use_value(*condition, DType::Bool)?;
+                self.use_value(*on_true, result)?;
+                self.use_value(*on_false, result)
+            }
+            Expr::Cast(a) => self.operand(*a).map(|_| ()),
+        }
+    }
+
+    fn affine(&self, at: &Affine) -> Result<(), String> {
+        at.offset.map_or(Ok(()), |size| self.size(size))?;
+        for (position, (term, coefficient)) in at.terms.iter().enumerate() {
+            check(!at.terms[..position].iter().any(|(other, _)| other == term), || {
+                format!("{term:?} appears twice in an index")
+            })?;
+            match *term {
+                Term::Axis(axis) => check(self.axis_in_scope.get(axis.0 as usize) == Some(&true), || {
+                    format!("axis {} is used outside of its loop", axis.0)
+                })?,
+                Term::Var(var) => self.use_var(var, VarType::Index)?,
+            }
+            if let Coefficient::Size(size) = *coefficient {
+                self.size(size)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_axis(&mut self, axis: AxisId) -> Result<(), String> {
+        match self.axis_in_scope.get_mut(axis.0 as usize) {
+            None => Err(format!("axis {} is not there", axis.0)),
+            Some(true) => Err(format!("axis {} is looped over inside itself", axis.0)),
+            Some(in_scope) => {
+                *in_scope = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn index_operand(&self, operand: &IndexOperand) -> Result<(), String> {
+        match *operand {
+            IndexOperand::Var(var) => self.use_var(var, VarType::Index),
+            IndexOperand::Size(size) => self.size(size),
+            IndexOperand::Zero => Ok(()),
+        }
+    }
+
+    fn size(&self, size: SizeId) -> Result<(), String> {
+        check(size.0 < self.kernel.sizes, || format!("size {} of {} is not there", size.0, self.kernel.sizes))
+    }
+
+    fn buffer(&self, buffer: BufferId, access: Access) -> Result<DType, String> {
+        match self.kernel.buffers.get(buffer.0 as usize) {
+            None => Err(format!("buffer {} is not there", buffer.0)),
+            Some(param) if param.access != access => Err(format!("buffer {} is not for {access:?}", buffer.0)),
+            Some(param) => Ok(param.dtype),
+        }
+    }
+
+    fn assign(&mut self, var: Var) -> Result<(), String> {
+        let number = var.0 as usize;
+        check(!self.is_assigned[number], || format!("variable {number} is assigned twice"))?;
+        self.is_assigned[number] = true;
+        self.in_scope[number] = true;
+        Ok(())
+    }
+
+    /// The element type of a variable that is about to be assigned.
+    fn element(&self, var: Var) -> Result<DType, String> {
+        match self.kernel.vars.get(var.0 as usize) {
+            None => Err(format!("variable {} is not there", var.0)),
+            Some(VarType::Index) => Err(format!("variable {} is an index where an element is meant", var.0)),
+            Some(VarType::Value(dtype)) => Ok(*dtype),
+        }
+    }
+
+    /// The element type of a variable in use.
+    fn operand(&self, var: Var) -> Result<DType, String> {
+        let dtype = self.element(var)?;
+        self.use_value(var, dtype).map(|()| dtype)
+    }
+
+    fn use_value(&self, var: Var, dtype: DType) -> Result<(), String> {
+        self.use_var(var, VarType::Value(dtype))
+    }
+
+    fn use_var(&self, var: Var, expected: VarType) -> Result<(), String> {
+        self.is_type(var, expected)?;
+        check(self.in_scope[var.0 as usize], || format!("variable {} is used before it is assigned", var.0))
+    }
+
+    fn is_type(&self, var: Var, expected: VarType) -> Result<(), String> {
+        match self.kernel.vars.get(var.0 as usize) {
+            None => Err(format!("variable {} is not there", var.0)),
+            Some(&found) => {
+                check(found == expected, || format!("variable {} is {found:?}, not {expected:?}", var.0))
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The first OpenCL CPU device (PoCL), to compile and run emitted text on.
+
+use std::{ffi::c_void, ptr};
+
+use opencl3::{
+    command_queue::CommandQueue,
+    context::Context,
+    device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device},
+    kernel::Kernel,
+    memory::{Buffer, CL_MEM_READ_WRITE},
+    platform::get_platforms,
+    program::Program,
+    types::CL_TRUE,
+};
+
+pub struct OpenCl {
+    context: Context,
+    queue: CommandQueue,
+}
+
+/// An argument of a kernel.
+pub enum Argument<'a> {
+    Input(&'a [u8]),
+    Output(&'a mut [u8]),
+    Plain(&'a [u8]),
+}
+
+impl OpenCl {
+    /// A CPU device if there is one, else any; the error says what was looked for.
+    pub fn open() -> Result<Self, String> {
+        let platforms = get_platforms().map_err(|error| format!("no OpenCL loader or platform ({error})"))?;
+        let find = |kind| platforms.iter().find_map(|platform| platform.get_devices(kind).ok()?.first().copied());
+        let id = find(CL_DEVICE_TYPE_CPU)
+            .or_else(|| find(CL_DEVICE_TYPE_ALL))
+            .ok_or_else(|| "no OpenCL device on any platform".to_owned())?;
+        let context = Context::from_device(&Device::new(id)).map_err(|error| error.to_string())?;
+        // Deprecated in OpenCL 2.0, and the only call of 1.2.
+        #[allow(deprecated, reason = "devices of OpenCL 1.2 have no other")]
+        let queue = CommandQueue::create_default(&context, 0).map_err(|error| error.to_string())?;
+        Ok(Self { context, queue })
+    }
+
+    /// Builds `text`; the error is the compiler's log.
+    pub fn build(&self, text: &str) -> Result<Program, String> {
+        Program::create_and_build_from_source(&self.context, text, "")
+    }
+
+    /// Builds `text` and runs `entry` over `global` work-items in groups of `local`.
+    pub fn run(&self, text: &str, entry: &str, global: [usize; 2], local: [usize; 2], arguments: &mut [Argument<'_>]) {
+        let program = self.build(text).unwrap_or_else(|log| panic!("{log}\n{text}"));
+        let kernel = Kernel::create(&program, entry).expect("kernel");
+        let mut buffers: Vec<Option<Buffer<u8>>> = Vec::new();
+        for (number, argument) in arguments.iter().enumerate() {
+            let bytes = match argument {
+                Argument::Input(bytes) => *bytes,
+                Argument::Output(bytes) => &**bytes,
+                Argument::Plain(bytes) => {
+                    // SAFETY: the pointer and the length are those of a slice.
+                    unsafe { kernel.set_arg_local_or_plain(number as u32, bytes) };
+                    buffers.push(None);
+                    continue;
+                }
+            };
+            // SAFETY: no host memory is handed over.
+            let mut buffer = unsafe {
+                Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes.len().max(1), ptr::null_mut())
+            }
+            .expect("buffer");
+            if !bytes.is_empty() {
+                // SAFETY: the write blocks, so that `bytes` outlives it.
+                unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_TRUE, 0, bytes, &[]) }.expect("write");
+            }
+            // SAFETY: the parameter is a pointer to global memory.
+            unsafe { kernel.set_arg(number as u32, &buffer.get()) }.expect("argument");
+            buffers.push(Some(buffer));
+        }
+        let times = if std::env::var_os("LAZULI_TIME").is_some() { 5 } else { 1 };
+        for _ in 0..times {
+        let begun = std::time::Instant::now();
+        // SAFETY: the arrays have two entries, as many as there are dimensions.
+        unsafe {
+            self.queue.enqueue_nd_range_kernel(kernel.get(), 2, ptr::null(), global.as_ptr(), local.as_ptr(), &[])
+        }
+        .expect("launch");
+        self.queue.finish().expect("finish");
+        if times > 1 { println!("{:?}", begun.elapsed()); }
+        }
+        for (argument, buffer) in arguments.iter_mut().zip(&buffers) {
+            if let (Argument::Output(bytes), Some(buffer)) = (argument, buffer) {
+                // SAFETY: the read blocks, so that `bytes` outlives it.
+                unsafe { self.queue.enqueue_read_buffer(buffer, CL_TRUE, 0, bytes, &[]) }.expect("read");
+            }
+        }
+    }
+}
+
+trait PlainArgument {
+    /// # Safety
+    /// The parameter must take these bytes.
+    unsafe fn set_arg_local_or_plain(&self, number: u32, bytes: &[u8]);
+}
+
+impl PlainArgument for Kernel {
+    unsafe fn set_arg_local_or_plain(&self, number: u32, bytes: &[u8]) {
+        // SAFETY: as the caller says.
+        unsafe { opencl3::kernel::set_kernel_arg(self.get(), number, bytes.len(), bytes.as_ptr().cast::<c_void>()) }
+            .expect("argument");
+    }
+}
+
+use opencl3::memory::ClMem;

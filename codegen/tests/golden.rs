@@ -1,0 +1,33 @@
+//! The emitted text of representative kernels, whole, in both languages. `LAZULI_BLESS=1` writes the files anew.
+
+mod common;
+
+use std::{env, fs, path::PathBuf};
+
+use lazuli_codegen::{Dialect, EmitOptions, emit, verify_kernel};
+
+#[test]
+fn emitted_text_is_as_recorded() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let is_blessing = env::var_os("LAZULI_BLESS").is_some_and(|value| value == "1");
+    let mut drifted = Vec::new();
+    let mut expected = Vec::new();
+    for (name, kernel, schedule) in common::kernels::all() {
+        verify_kernel(&kernel, &schedule).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for dialect in Dialect::ALL {
+            let file = folder.join(format!("{name}.{}", dialect.file_extension()));
+            let source = emit(&kernel, &schedule, dialect, &EmitOptions::default());
+            expected.push(file.clone());
+            if is_blessing {
+                fs::write(&file, &source.text).expect("golden file written");
+            } else if fs::read_to_string(&file).ok().as_deref() != Some(&source.text) {
+                drifted.push(format!("{}:\n{}", file.display(), source.text));
+            }
+        }
+    }
+    assert!(drifted.is_empty(), "LAZULI_BLESS=1 accepts these:\n{}", drifted.join("\n"));
+    for file in fs::read_dir(&folder).expect("golden folder") {
+        let file = file.expect("entry").path();
+        assert!(expected.contains(&file), "{} belongs to no kernel", file.display());
+    }
+}

@@ -1,0 +1,38 @@
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef float f32;
+#define FN static inline __attribute__((always_inline))
+#define LAZULI_FLOAT_ORDER(F) \
+    FN F F##_minimum(F a, F b) { return a != a || a < b ? a : b; } \
+    FN F F##_maximum(F a, F b) { return a != a || a > b ? a : b; }
+LAZULI_FLOAT_ORDER(f32)
+
+__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void chunked_max_f32(
+    __global const float *restrict in0, __global float *restrict out0,
+    long n0, long n1, long n2, long chunk, long in0_stride1, long in0_stride2) {
+    const long i0 = get_group_id(0);
+    const int lane = get_local_id(0);
+    __local float highest_lanes[128];
+    float highest_acc[2] = {-INFINITY, -INFINITY};
+    const long start = i0 * chunk;
+    const long end = min(start + chunk, n1 * n2);
+    for (long r0 = start + lane * 2; r0 < end; r0 += 256) {
+        const long left = end - r0;
+        #pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const long i2 = (ulong)(r0 + v) % n2;
+            const long i1 = (ulong)(r0 + v) / n2;
+            if (v < left) highest_acc[v] = f32_maximum(highest_acc[v], v < left ? in0[i1 * in0_stride1 + i2 * in0_stride2] : 0);
+        }
+    }
+    highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
+    highest_lanes[lane] = highest_acc[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int step = 64; step > 0; step /= 2) {
+        if (lane < step) highest_lanes[lane] = f32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    const float highest = highest_lanes[0];
+    if (lane > 0) return;
+    out0[i0] = highest;
+}

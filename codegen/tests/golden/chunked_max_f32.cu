@@ -1,0 +1,36 @@
+typedef float f32;
+#define FN static __device__ __forceinline__
+#define LAZULI_FLOAT_ORDER(F) \
+    FN F F##_minimum(F a, F b) { return a != a || a < b ? a : b; } \
+    FN F F##_maximum(F a, F b) { return a != a || a > b ? a : b; }
+LAZULI_FLOAT_ORDER(f32)
+
+extern "C" __global__ __launch_bounds__(128) void chunked_max_f32(
+    const float *__restrict__ in0, float *__restrict__ out0,
+    long long n0, long long n1, long long n2, long long chunk, long long in0_stride1, long long in0_stride2) {
+    const long long i0 = blockIdx.x;
+    const int lane = threadIdx.x;
+    __shared__ float highest_lanes[128];
+    float highest_acc[2] = {-__int_as_float(0x7f800000), -__int_as_float(0x7f800000)};
+    const long long start = i0 * chunk;
+    const long long end = min(start + chunk, n1 * n2);
+    for (long long r0 = start + lane * 2; r0 < end; r0 += 256) {
+        const long long left = end - r0;
+        #pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const long long i2 = (unsigned long long)(r0 + v) % n2;
+            const long long i1 = (unsigned long long)(r0 + v) / n2;
+            if (v < left) highest_acc[v] = f32_maximum(highest_acc[v], v < left ? in0[i1 * in0_stride1 + i2 * in0_stride2] : 0);
+        }
+    }
+    highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
+    highest_lanes[lane] = highest_acc[0];
+    __syncthreads();
+    for (int step = 64; step > 0; step /= 2) {
+        if (lane < step) highest_lanes[lane] = f32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
+        __syncthreads();
+    }
+    const float highest = highest_lanes[0];
+    if (lane > 0) return;
+    out0[i0] = highest;
+}

@@ -1,0 +1,50 @@
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef int i32;
+typedef float f32;
+#define FN static inline __attribute__((always_inline))
+#define GLOBAL __global
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define LAZULI_WIDE_LOAD(T, W, INDEX) \
+    FN T##x##W T##x##W##_load(GLOBAL const T *from, INDEX left) { \
+        T##x##W x; \
+        if (left >= W) { \
+            x = *(GLOBAL const T##x##W *)from; \
+        } else { \
+            for (int v = 0; v < W; ++v) x.v[v] = v < left ? from[v] : (T)0; \
+        } \
+        return x; \
+    }
+#define LAZULI_WIDE(T, W, BYTES) \
+    typedef struct ALIGNED(BYTES) { T v[W]; } T##x##W;
+LAZULI_WIDE(f32, 4, 16)
+LAZULI_WIDE_LOAD(f32, 4, i32)
+
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void row_norm_f32(
+    __global const float *restrict in0, __global float *restrict out0,
+    int n0, int n1, int in0_stride0) {
+    const int i0 = get_group_id(0);
+    const int lane = get_local_id(0);
+    __local float sum_lanes[256];
+    float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
+    for (int i1 = lane * 4; i1 < n1; i1 += 1024) {
+        const int left = n1 - i1;
+        const f32x4 x0 = f32x4_load(&in0[i0 * in0_stride0 + i1], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const float v0 = x0.v[v];
+            if (v < left) sum_acc[v] += v0 * v0;
+        }
+    }
+    for (int v = 0; v < 2; ++v) sum_acc[v] += sum_acc[v + 2];
+    sum_acc[0] += sum_acc[1];
+    sum_lanes[lane] = sum_acc[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int step = 128; step > 0; step /= 2) {
+        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    const float sum = sum_lanes[0];
+    if (lane > 0) return;
+    out0[i0] = sqrt(sum);
+}

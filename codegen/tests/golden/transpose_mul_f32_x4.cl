@@ -1,0 +1,37 @@
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef int i32;
+typedef float f32;
+#define FN static inline __attribute__((always_inline))
+#define GLOBAL __global
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define LAZULI_WIDE_STORE(T, W, INDEX) \
+    FN void T##x##W##_store(GLOBAL T *to, T##x##W x, INDEX left) { \
+        if (left >= W) { \
+            *(GLOBAL T##x##W *)to = x; \
+        } else { \
+            for (int v = 0; v < W; ++v) if (v < left) to[v] = x.v[v]; \
+        } \
+    }
+#define LAZULI_WIDE(T, W, BYTES) \
+    typedef struct ALIGNED(BYTES) { T v[W]; } T##x##W;
+LAZULI_WIDE(f32, 4, 16)
+LAZULI_WIDE_STORE(f32, 4, i32)
+
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void transpose_mul_f32(
+    __global const float *restrict in0, __global float *restrict out0,
+    int n0, int n1, int in0_stride1, int out0_stride0,
+    float s0) {
+    const uint t = get_global_id(0);
+    const uint columns = (n1 + 3u) / 4;
+    if (t >= n0 * columns) return;
+    const int i1 = t % columns * 4;
+    const int i0 = t / columns;
+    const int left = n1 - i1;
+    f32x4 y0;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        y0.v[v] = (v < left ? in0[i0 + (i1 + v) * in0_stride1] : 0) * s0;
+    }
+    f32x4_store(&out0[i0 * out0_stride0 + i1], y0, left);
+}

@@ -1,0 +1,4 @@
+// The f64 part of the vocabulary.
+
+typedef double f64;
+#define f64_bits(x) ((u64)__double_as_longlong(x))

@@ -1,0 +1,4 @@
+// The f64 part of the vocabulary, apart because a device may have none.
+
+typedef double f64;
+#define f64_bits(x) as_ulong(x)

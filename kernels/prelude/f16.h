@@ -1,0 +1,31 @@
+// f16 by its bits: no extension and no header is needed. Kernels hold f16 as an f32 of the same value.
+
+FN f32 f16_value(u16 h) {
+    u32 sign = (u32)(h & 0x8000) << 16, rest = h & 0x7fff;
+    u32 shifted = rest << 13;
+    u32 normal = shifted + (rest >= 0x7c00 ? 0x70000000u : 0x38000000u);
+    u32 tiny = f32_bits((f32)rest * 5.9604644775390625e-8f);
+    u32 quiet = rest > 0x7c00 ? 0x00400000u : 0u;
+    return f32_of_bits(sign | quiet | (rest < 0x0400 ? tiny : normal));
+}
+
+// To nearest, ties to even. Adding 0.5 leaves an f32 whose last bit is the least subnormal, so the addition rounds.
+FN u16 f16_bits(f32 x) {
+    u32 bits = f32_bits(x), a = bits & 0x7fffffff;
+    u32 normal = (a + 0x0fff + ((a >> 13) & 1) - 0x38000000u) >> 13;
+    u32 tiny = f32_bits(f32_of_bits(a) + 0.5f) - 0x3f000000u;
+    u32 h = a < 0x38800000 ? tiny : normal;
+    h = a >= 0x47800000 ? 0x7c00 : h;
+    h = a > 0x7f800000 ? 0x7e00 | ((a >> 13) & 0x01ff) : h;
+    return (u16)(h | ((bits >> 16) & 0x8000));
+}
+
+FN f32 f16_round(f32 x) {
+    u32 bits = f32_bits(x), a = bits & 0x7fffffff;
+    u32 normal = (a + 0x0fff + ((a >> 13) & 1)) & 0xffffe000;
+    u32 tiny = f32_bits((f32_of_bits(a) + 0.5f) - 0.5f);
+    u32 r = a < 0x38800000 ? tiny : normal;
+    r = r >= 0x47800000 ? 0x7f800000 : r;
+    r = a > 0x7f800000 ? a | 0x00400000 : r;
+    return f32_of_bits(r | (bits & 0x80000000));
+}

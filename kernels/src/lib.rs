@@ -1,0 +1,36 @@
+//! Hand-written kernel sources, embedded as text.
+//!
+//! [`prelude`] holds the helper functions that emitted kernels call. They come in sections, because a run-time compiler's
+//! time counts and most kernels need none of them.
+#![forbid(unsafe_code)]
+
+/// The sections of the prelude. Those without a language in their name are written in the vocabulary that
+/// [`OPENCL_C`](prelude::OPENCL_C) and [`CUDA_C`](prelude::CUDA_C) spell out, one file for both languages.
+pub mod prelude {
+    /// Types, qualifiers and bit casts in OpenCL C.
+    pub const OPENCL_C: &str = include_str!("../prelude/opencl_c.h");
+    /// Types, qualifiers and bit casts in CUDA C.
+    pub const CUDA_C: &str = include_str!("../prelude/cuda_c.h");
+    /// f64 in OpenCL C.
+    pub const DOUBLE_OPENCL_C: &str = include_str!("../prelude/double_opencl_c.h");
+    /// f64 in CUDA C.
+    pub const DOUBLE_CUDA_C: &str = include_str!("../prelude/double_cuda_c.h");
+    /// Wrapping, ordering, division and shifts of integers, as macros that define them for one type.
+    pub const INTEGERS: &str = include_str!("../prelude/integers.h");
+    /// Minimum, maximum, sign, flooring division and tests of floats, as macros that define them for one type.
+    pub const FLOATS: &str = include_str!("../prelude/floats.h");
+    /// f16 to and from f32 by its bits.
+    pub const F16: &str = include_str!("../prelude/f16.h");
+    /// f16 to and from f32 by inline PTX.
+    pub const F16_CUDA_C: &str = include_str!("../prelude/f16_cuda_c.h");
+    /// bf16 to and from f32.
+    pub const BF16: &str = include_str!("../prelude/bf16.h");
+    /// Saturating casts from floats to integers, as a macro that defines one.
+    pub const CASTS: &str = include_str!("../prelude/casts.h");
+    /// 64-bit integers to bf16 with one rounding; needs [`BF16`].
+    pub const BF16_INTEGERS: &str = include_str!("../prelude/bf16_integers.h");
+    /// f64 to f32 by rounding to odd.
+    pub const ROUND_TO_ODD: &str = include_str!("../prelude/round_to_odd.h");
+    /// Wide loads and stores, as macros that define them for one type and width.
+    pub const WIDE: &str = include_str!("../prelude/wide.h");
+}

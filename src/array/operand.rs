@@ -1,0 +1,78 @@
+//! What stands to the right of an operator: an array, a reference to one, or one element.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::Array;
+use crate::device::Device;
+use crate::dtype::Element;
+use crate::error::Place;
+use crate::graph::{Node, record};
+
+/// An operand of element type `T`: `Array<T>`, `&Array<T>` or a single `T`, which broadcasts to every shape.
+pub trait Operand<T: Element>: sealed::Sealed {
+    /// The node it stands for.
+    #[doc(hidden)]
+    fn node(&self, at: Place) -> NodeRef<'_>;
+
+    /// The device it is bound to; a single element is bound to none.
+    #[doc(hidden)]
+    fn device(&self) -> Option<&Device>;
+}
+
+/// A node that is lent, or one made for the purpose.
+pub enum NodeRef<'a> {
+    Lent(&'a Arc<Node>),
+    Made(Arc<Node>),
+}
+
+impl Deref for NodeRef<'_> {
+    type Target = Arc<Node>;
+
+    fn deref(&self) -> &Arc<Node> {
+        match self {
+            NodeRef::Lent(node) => node,
+            NodeRef::Made(node) => node,
+        }
+    }
+}
+
+impl<T: Element> Operand<T> for Array<T> {
+    fn node(&self, _: Place) -> NodeRef<'_> {
+        NodeRef::Lent(&self.node)
+    }
+
+    fn device(&self) -> Option<&Device> {
+        Some(&self.device)
+    }
+}
+
+impl<T: Element> Operand<T> for &Array<T> {
+    fn node(&self, _: Place) -> NodeRef<'_> {
+        NodeRef::Lent(&self.node)
+    }
+
+    fn device(&self) -> Option<&Device> {
+        Some(&self.device)
+    }
+}
+
+impl<T: Element> Operand<T> for T {
+    fn node(&self, at: Place) -> NodeRef<'_> {
+        NodeRef::Made(record::scalar(self.to_scalar(), at))
+    }
+
+    fn device(&self) -> Option<&Device> {
+        None
+    }
+}
+
+mod sealed {
+    use super::{Array, Element};
+
+    pub trait Sealed {}
+
+    impl<T: Element> Sealed for Array<T> {}
+    impl<T: Element> Sealed for &Array<T> {}
+    impl<T: Element> Sealed for T {}
+}

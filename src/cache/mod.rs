@@ -1,0 +1,138 @@
+//! Bounded caches that keep what was recently used. Generic over what they keep.
+
+use std::hash::Hash;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use rustc_hash::FxBuildHasher;
+
+/// A cache bounded by a count, least recently used out first, that computes each missing value once.
+///
+/// Keys are compared whole; the hash only finds the candidates. The cache is not locked while a value is made: threads
+/// that want the same key wait for the one that makes it, others go on.
+pub struct Cache<K, V> {
+    entries: Mutex<LruCache<K, Arc<Slot<V>>, FxBuildHasher>>,
+    hits: AtomicU64,
+    evictions: AtomicU64,
+}
+
+/// Where one value is, or is being made.
+type Slot<V> = Mutex<Option<V>>;
+
+/// A value, and whether it was already there.
+pub struct Found<V> {
+    /// The value.
+    pub value: V,
+    /// True where it was made by an earlier call.
+    pub hit: bool,
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+    /// A cache for so many values; at least one.
+    pub fn new(capacity: usize) -> Self {
+        let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
+        Self {
+            entries: Mutex::new(LruCache::with_hasher(capacity, FxBuildHasher)),
+            hits: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+        }
+    }
+
+    /// The value under `key`, made by `make` where it is missing. An error is returned and nothing kept.
+    pub fn get_or_make<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Found<V>, E> {
+        let slot = self.slot(key);
+        let mut value = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = value.as_ref() {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(Found { value: value.clone(), hit: true });
+        }
+        match make() {
+            Ok(made) => {
+                *value = Some(made.clone());
+                Ok(Found { value: made, hit: false })
+            }
+            Err(error) => {
+                drop(value);
+                self.entries.lock().unwrap_or_else(PoisonError::into_inner).pop(key);
+                Err(error)
+            }
+        }
+    }
+
+    /// How many calls found their value.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    /// How many values were dropped to make room.
+    pub fn evictions(&self) -> u64 {
+        self.evictions.load(Ordering::Relaxed)
+    }
+
+    /// How many values are kept.
+    pub fn len(&self) -> usize {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn slot(&self, key: &K) -> Arc<Slot<V>> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = entries.get(key) {
+            return slot.clone();
+        }
+        let slot = Arc::new(Mutex::new(None));
+        let evicted = entries.push(key.clone(), slot.clone());
+        drop(entries);
+        if evicted.is_some() {
+            self.evictions.fetch_add(1, Ordering::Relaxed);
+        }
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn never() -> Result<u32, ()> {
+        Err(())
+    }
+
+    #[test]
+    fn a_value_is_made_once_and_the_oldest_is_evicted() {
+        let cache: Cache<u32, u32> = Cache::new(2);
+        for key in [1, 2, 1, 3] {
+            assert_eq!(cache.get_or_make::<()>(&key, || Ok(key * 10)).map(|found| found.value), Ok(key * 10));
+        }
+        assert_eq!((cache.hits(), cache.evictions(), cache.len()), (1, 1, 2));
+        assert!(cache.get_or_make(&1, never).is_ok_and(|found| found.hit), "1 was used after 2");
+        assert!(cache.get_or_make(&2, never).is_err(), "2 was the oldest");
+    }
+
+    #[test]
+    fn a_failure_is_not_kept() {
+        let cache: Cache<u32, u32> = Cache::new(2);
+        assert!(cache.get_or_make(&1, never).is_err());
+        assert_eq!(cache.get_or_make::<()>(&1, || Ok(5)).map(|found| (found.value, found.hit)), Ok((5, false)));
+    }
+
+    #[test]
+    fn threads_that_want_one_key_make_it_once() {
+        let cache: Cache<u32, u32> = Cache::new(2);
+        let made = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let found = cache.get_or_make::<()>(&7, || {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                        Ok(49)
+                    });
+                    assert_eq!(found.map(|found| found.value), Ok(49));
+                });
+            }
+        });
+        assert_eq!(made.into_inner(), 1);
+    }
+}

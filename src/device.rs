@@ -1,0 +1,279 @@
+//! Devices: a runtime, opened, with its memory pool and its caches.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::evaluate::Caches;
+use crate::graph::Storage;
+use crate::runtime::pool::{Block, Pool};
+use crate::runtime::{Runtime, discover};
+
+/// A device: a CUDA GPU, an OpenCL device or the host CPU, opened for computing.
+///
+/// A handle; cheap to clone, `Send + Sync`. Arrays of one device combine; between devices they move with
+/// [`Array::to`](crate::Array::to). Handles got by one name share a device, its pool and its caches, for the life of the
+/// process; [`Device::open`] gives a device of its own.
+#[derive(Clone)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: u64,
+    name: String,
+    description: String,
+    passed_over: Vec<String>,
+    runtime: Arc<dyn Runtime>,
+    pool: Arc<Pool>,
+    config: Config,
+    caches: Caches,
+    launches: AtomicU64,
+    compiles: AtomicU64,
+}
+
+/// What a device has done so far, and the memory it holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Kernels launched.
+    pub launches: u64,
+    /// Kernels compiled.
+    pub compiles: u64,
+    /// Launches whose kernel was already compiled when their plan was made.
+    pub kernel_hits: u64,
+    /// Evaluations whose plan was already made.
+    pub plan_hits: u64,
+    /// Kernels and plans dropped from the caches to make room.
+    pub evictions: u64,
+    /// Bytes of device memory held by arrays.
+    pub live_bytes: u64,
+    /// The most bytes that were ever live.
+    pub peak_bytes: u64,
+    /// Bytes of device memory kept for reuse.
+    pub pooled_bytes: u64,
+}
+
+/// A device that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceInfo {
+    /// The name that [`Device::from_name`] takes, such as `cuda:0`.
+    pub name: String,
+    /// What the driver calls it.
+    pub description: String,
+}
+
+impl Device {
+    /// The device that `LAZULI_DEVICE` names; where it is not set, a CUDA device if one is there and works, else an OpenCL
+    /// GPU, else the host.
+    ///
+    /// Errors: `DeviceNotFound` where `LAZULI_DEVICE` names a device that is not there.
+    pub fn auto() -> Result<Device> {
+        match std::env::var("LAZULI_DEVICE") {
+            Ok(name) if !name.trim().is_empty() => Self::from_name(name.trim()),
+            _ => shared("auto", || {
+                let (name, runtime, passed_over) = discover::open_auto()?;
+                Ok(Self::new(name, runtime, passed_over, Config::default()))
+            }),
+        }
+    }
+
+    /// CUDA device number `index`.
+    ///
+    /// Errors: `DeviceNotFound`, which tells the libraries that were looked for.
+    pub fn cuda(index: usize) -> Result<Device> {
+        Self::from_name(&format!("cuda:{index}"))
+    }
+
+    /// OpenCL device number `index`, counted over all platforms, GPUs first.
+    ///
+    /// Errors: `DeviceNotFound`, which tells the platforms that were found.
+    pub fn opencl(index: usize) -> Result<Device> {
+        Self::from_name(&format!("opencl:{index}"))
+    }
+
+    /// The host CPU, which is always there.
+    pub fn host() -> Result<Device> {
+        Self::from_name("host")
+    }
+
+    /// The device named `cuda:N`, `opencl:N`, `cuda`, `opencl`, `host` or `auto`.
+    ///
+    /// Errors: `DeviceNotFound`.
+    pub fn from_name(name: &str) -> Result<Device> {
+        if name == "auto" {
+            return shared("auto", || {
+                let (name, runtime, passed_over) = discover::open_auto()?;
+                Ok(Self::new(name, runtime, passed_over, Config::default()))
+            });
+        }
+        shared(name, || Self::open(name, Config::default()))
+    }
+
+    /// A device of its own under the given settings: its arrays, caches, counters and queue are shared with no other
+    /// handle but its clones.
+    ///
+    /// Errors: `DeviceNotFound`.
+    pub fn open(name: &str, config: Config) -> Result<Device> {
+        let (name, runtime) = discover::open(name)?;
+        Ok(Self::new(name, runtime, Vec::new(), config))
+    }
+
+    /// The devices found on this machine. The host is always among them.
+    pub fn list() -> Vec<DeviceInfo> {
+        let found = discover::survey().found.into_iter();
+        found.map(|found| DeviceInfo { name: found.name, description: found.description }).collect()
+    }
+
+    /// What was looked for and is absent, with the reason, a line each.
+    pub fn absent() -> Vec<String> {
+        discover::survey().absent
+    }
+
+    /// The name, such as `cuda:0`.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// What the driver calls the device.
+    pub fn description(&self) -> &str {
+        &self.inner.description
+    }
+
+    /// The devices that [`Device::auto`] tried before this one, and why each was passed over.
+    pub fn passed_over(&self) -> &[String] {
+        &self.inner.passed_over
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// What the device has done so far. Counting is never reset; compare two calls.
+    pub fn counters(&self) -> Counters {
+        let usage = self.inner.pool.usage();
+        Counters {
+            launches: self.inner.launches.load(Ordering::Relaxed),
+            compiles: self.inner.compiles.load(Ordering::Relaxed),
+            kernel_hits: self.inner.caches.kernels.hits(),
+            plan_hits: self.inner.caches.plans.hits(),
+            evictions: self.inner.caches.kernels.evictions() + self.inner.caches.plans.evictions(),
+            live_bytes: usage.live,
+            peak_bytes: usage.peak,
+            pooled_bytes: usage.pooled,
+        }
+    }
+
+    /// Waits until everything submitted to the device is done.
+    ///
+    /// Errors: `Driver`, where a launch failed on the device.
+    pub fn synchronize(&self) -> Result<()> {
+        self.inner.runtime.synchronize()
+    }
+
+    /// Gives the pool's free memory back to the device.
+    pub fn trim_pool(&self) {
+        self.inner.pool.trim();
+    }
+
+    fn new(name: String, runtime: Arc<dyn Runtime>, passed_over: Vec<String>, config: Config) -> Device {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let inner = Inner {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            description: runtime.facts().name.clone(),
+            passed_over,
+            pool: Pool::new(name.clone(), runtime.clone()),
+            name,
+            runtime,
+            caches: Caches::new(&config),
+            config,
+            launches: AtomicU64::new(0),
+            compiles: AtomicU64::new(0),
+        };
+        Device { inner: Arc::new(inner) }
+    }
+
+    pub(crate) fn runtime(&self) -> &dyn Runtime {
+        &*self.inner.runtime
+    }
+
+    pub(crate) fn caches(&self) -> &Caches {
+        &self.inner.caches
+    }
+
+    pub(crate) fn count_launch(&self) {
+        self.inner.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_compile(&self) {
+        self.inner.compiles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Device memory from the pool, with whatever its last user left in it.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<Arc<Block>> {
+        self.inner.pool.allocate(bytes)
+    }
+
+    /// A copy of host bytes on the device.
+    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<dyn Storage>> {
+        let _span = tracing::debug_span!("transfer", direction = "to_device", bytes = bytes.len()).entered();
+        let block = self.allocate(bytes.len())?;
+        if !bytes.is_empty() {
+            self.runtime().upload(bytes, block.memory()?, 0)?;
+        }
+        Ok(block)
+    }
+
+    /// Copies device bytes from `offset` on to the host, after all work submitted so far.
+    pub(crate) fn download(&self, storage: &dyn Storage, offset: usize, target: &mut [u8]) -> Result<()> {
+        if target.is_empty() {
+            return Ok(());
+        }
+        let _span = tracing::debug_span!("transfer", direction = "to_host", bytes = target.len()).entered();
+        self.runtime().download(block_of(storage)?.memory()?, offset, target)
+    }
+}
+
+/// The pool block behind a node's storage.
+pub(crate) fn block_of(storage: &dyn Storage) -> Result<&Block> {
+    storage.as_any().downcast_ref().ok_or_else(|| Error::Internal("storage that no pool made".into()))
+}
+
+/// The shared device of this name, opened at the first call.
+fn shared(name: &str, open: impl FnOnce() -> Result<Device>) -> Result<Device> {
+    static DEVICES: OnceLock<Mutex<HashMap<String, Device>>> = OnceLock::new();
+    let mut devices = DEVICES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = devices.get(name) {
+        return Ok(device.clone());
+    }
+    let opened = open()?;
+    // `cuda` and `cuda:0`, or `auto` and what it chose, are one device.
+    let device = devices.entry(opened.name().to_string()).or_insert(opened).clone();
+    devices.insert(name.to_string(), device.clone());
+    Ok(device)
+}
+
+impl PartialEq for Device {
+    /// True for handles of one opened device.
+    fn eq(&self, other: &Device) -> bool {
+        self.inner.id == other.inner.id
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({}, {})", self.inner.name, self.inner.description)
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.inner.name, self.inner.description)
+    }
+}

@@ -1,0 +1,148 @@
+//! What can go wrong, and whose fault it is.
+//!
+//! Mistakes in a recorded expression are the user's: they name the operation, the shapes and the line that recorded it,
+//! and they are kept in the graph until a value is asked for. Faults of a device carry what the driver said. `Internal` is
+//! ours.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A place in the user's source.
+pub type Place = &'static Location<'static>;
+
+/// Why a value could not be had. Cheap to clone, so that every reader of a failed expression gets it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two shapes that do not broadcast together.
+    #[error("{op}: shapes {lhs:?} and {rhs:?} do not broadcast together, at {at}")]
+    ShapeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Shape of the left operand.
+        lhs: Vec<usize>,
+        /// Shape of the right operand.
+        rhs: Vec<usize>,
+        /// The line that recorded it.
+        at: Place,
+    },
+    /// An axis the array does not have, or one named twice.
+    #[error("{op}: axis {axis} is {what} for shape {shape:?}, at {at}")]
+    InvalidAxis {
+        /// The operation.
+        op: &'static str,
+        /// The axis as given.
+        axis: isize,
+        /// "out of range" or "given twice".
+        what: &'static str,
+        /// Shape of the operand.
+        shape: Vec<usize>,
+        /// The line that recorded it.
+        at: Place,
+    },
+    /// An argument that does not fit the shape: a slice out of range, a reshape that does not fit, an empty minimum.
+    #[error("{op}: {what}, for shape {shape:?}, at {at}")]
+    InvalidArgument {
+        /// The operation.
+        op: &'static str,
+        /// What is wrong, with the numbers.
+        what: String,
+        /// Shape of the operand.
+        shape: Vec<usize>,
+        /// The line that recorded it.
+        at: Place,
+    },
+    /// Operands that live on different devices.
+    #[error("{op}: operands of shapes {lhs:?} and {rhs:?} are on different devices, {lhs_device} and {rhs_device}, at {at}; move one with `to(&device)`")]
+    DeviceMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Shape of the left operand.
+        lhs: Vec<usize>,
+        /// Shape of the right operand.
+        rhs: Vec<usize>,
+        /// Device of the left operand.
+        lhs_device: String,
+        /// Device of the right operand.
+        rhs_device: String,
+        /// The line that recorded it.
+        at: Place,
+    },
+    /// The expression is past a limit: more elements than can be addressed, for instance.
+    #[error("{op}: {what}, at {at}")]
+    LimitExceeded {
+        /// The operation.
+        op: &'static str,
+        /// Which limit, with the numbers.
+        what: String,
+        /// The line that recorded it.
+        at: Place,
+    },
+    /// No such device here. `looked_for` tells what was tried, one line each.
+    #[error("device {name:?} not found; looked for: {}", looked_for.join("; "))]
+    DeviceNotFound {
+        /// The device asked for.
+        name: String,
+        /// Libraries, platforms and devices that were tried, and what each gave.
+        looked_for: Vec<String>,
+    },
+    /// The device lacks what the kernel needs (f64, for instance).
+    #[error("{device} does not support {what}")]
+    Unsupported {
+        /// The device.
+        device: String,
+        /// What is missing.
+        what: String,
+    },
+    /// The device's memory is spent, also after the pool was emptied.
+    #[error("{device}: out of memory for {bytes} bytes ({live_bytes} bytes live): {message}")]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes then in use.
+        live_bytes: u64,
+        /// What the driver said.
+        message: String,
+    },
+    /// A kernel did not compile.
+    #[error("{device}: kernel {kernel} did not compile with options {options:?}:\n{log}\n--- source ---\n{source_text}")]
+    Compile {
+        /// The device.
+        device: String,
+        /// The kernel's name.
+        kernel: String,
+        /// Compiler options.
+        options: String,
+        /// The compiler's log.
+        log: String,
+        /// The whole source.
+        source_text: Arc<str>,
+    },
+    /// The driver refused a launch, a transfer or another call.
+    #[error("{device}: {call} failed: {message}")]
+    Driver {
+        /// The device.
+        device: String,
+        /// What was called, and for what.
+        call: String,
+        /// What the driver said.
+        message: String,
+    },
+    /// Host data whose shape or element count does not fit.
+    #[error("{op}: {what}")]
+    HostData {
+        /// The operation.
+        op: &'static str,
+        /// What does not fit, with the numbers.
+        what: String,
+    },
+    /// A fault of Lazuli itself; please report it.
+    #[error("internal fault of lazuli, please report it: {0}")]
+    Internal(String),
+}

@@ -1,0 +1,163 @@
+//! Evaluation: the one place where all stages meet.
+
+use std::sync::Arc;
+
+use lazuli_codegen::{Kernel, Schedule};
+
+use crate::cache::{Cache, Found};
+use crate::config::Config;
+use crate::device::{Device, block_of};
+use crate::error::{Error, Result};
+use crate::explain::Explanation;
+use crate::fuse::{self, Limits};
+use crate::graph::canonical::{Canonical, Signature, canonicalize};
+use crate::graph::{Node, Storage, strided};
+use crate::plan::{Plan, Slot, Step, Uncompiled, make_plan};
+use crate::runtime::{Executable, LaunchArgs, Memory};
+
+/// What a device has planned and compiled.
+pub struct Caches {
+    /// Plans, by the signature of the graph.
+    pub plans: Cache<Signature, Arc<Plan>>,
+    /// Compiled kernels, by the whole kernel and its schedule. Device and options are fixed for the life of the cache.
+    pub kernels: Cache<(Arc<Kernel>, Schedule), Arc<dyn Executable>>,
+}
+
+impl Caches {
+    /// Empty caches of the configured sizes.
+    pub fn new(config: &Config) -> Self {
+        Self { plans: Cache::new(config.plan_cache), kernels: Cache::new(config.kernel_cache) }
+    }
+}
+
+/// Gives every root its value on the device. Roots that have one, or are views of one that has, launch nothing.
+pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
+    let pending = pending(roots)?;
+    if pending.is_empty() {
+        return Ok(());
+    }
+    let graph = canonicalize(&pending)?;
+    let plan = plan(device, &graph)?;
+    let values = run(device, &plan, &graph)?;
+    for (root, value) in pending.iter().zip(&plan.roots) {
+        root.fulfil(value_of(&values, *value)?);
+    }
+    Ok(())
+}
+
+/// The plan of a graph: from the cache, or fused, lowered, emitted and compiled now.
+fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
+    let span = tracing::debug_span!("plan", nodes = graph.nodes.len(), hit = tracing::field::Empty).entered();
+    let Found { value, hit } = device.caches().plans.get_or_make(&graph.signature, || {
+        make_plan(graph, device.runtime().facts(), limits(device), |kernel| compile(device, kernel)).map(Arc::new)
+    })?;
+    span.record("hit", hit);
+    Ok(value)
+}
+
+/// The executable of a kernel: from the cache, or compiled now.
+fn compile(device: &Device, Uncompiled { kernel, schedule }: Uncompiled) -> Result<Arc<dyn Executable>> {
+    let operations = kernel.operation_count();
+    let span = tracing::debug_span!("compile", kernel = kernel.name, operations, hit = tracing::field::Empty).entered();
+    let contraction = device.config().contraction;
+    let Found { value, hit } = device.caches().kernels.get_or_make(&(kernel.clone(), schedule), || {
+        device.count_compile();
+        device.runtime().compile(&kernel, schedule, contraction)
+    })?;
+    span.record("hit", hit);
+    Ok(value)
+}
+
+/// Launches the kernels of a plan on the data of a graph. Gives the values that are still held at the end.
+fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Vec<Option<Arc<dyn Storage>>>> {
+    let mut values: Vec<Option<Arc<dyn Storage>>> = vec![None; plan.value_bytes.len()];
+    for step in &plan.steps {
+        for write in &step.writes {
+            values[*write as usize] = Some(device.allocate(plan.value_bytes[*write as usize])?);
+        }
+        launch(device, step, graph, &values)?;
+        for read in &step.last_reads {
+            values[*read as usize] = None;
+        }
+    }
+    // Values without elements take no kernel.
+    for root in &plan.roots {
+        let value = &mut values[*root as usize];
+        if value.is_none() {
+            *value = Some(device.allocate(plan.value_bytes[*root as usize])?);
+        }
+    }
+    Ok(values)
+}
+
+fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<dyn Storage>>]) -> Result<()> {
+    let Step { kernel, grid, bytes, .. } = step;
+    let _span = tracing::debug_span!(
+        "launch",
+        kernel = kernel.name,
+        operations = kernel.operation_count(),
+        bytes,
+        grid = ?grid.groups,
+        block = ?grid.group
+    )
+    .entered();
+    let held: Vec<Arc<dyn Storage>> = step
+        .buffers
+        .iter()
+        .map(|slot| match slot {
+            Slot::Leaf(leaf) => Ok(graph.leaves[*leaf as usize].clone()),
+            Slot::Value(value) => value_of(values, *value),
+        })
+        .collect::<Result<_>>()?;
+    let buffers: Vec<&dyn Memory> =
+        held.iter().map(|storage| block_of(&**storage)?.memory()).collect::<Result<_>>()?;
+    let scalars: Vec<_> = step.scalars.iter().map(|slot| graph.scalars[*slot as usize]).collect();
+    let arguments = LaunchArgs { buffers: &buffers, sizes: &step.sizes, scalars: &scalars, grid: step.grid };
+    device.runtime().launch(&*step.executable, &arguments)?;
+    device.count_launch();
+    Ok(())
+}
+
+/// What evaluating the roots would launch, and why. Launches nothing; kernels not seen before are compiled.
+pub fn explain(device: &Device, roots: &[Arc<Node>]) -> Result<Explanation> {
+    let pending = pending(roots)?;
+    if pending.is_empty() {
+        return Ok(Explanation::nothing(device));
+    }
+    let graph = canonicalize(&pending)?;
+    Ok(Explanation::of(device, &*plan(device, &graph)?))
+}
+
+/// The graph below the roots as Graphviz DOT text, one cluster for each kernel.
+pub fn to_dot(device: &Device, roots: &[Arc<Node>]) -> Result<String> {
+    let graph = canonicalize(&pending(roots)?)?;
+    let flow = fuse::build_flow(&graph, device.runtime().facts());
+    Ok(fuse::to_dot(&flow, &fuse::partition(&flow, limits(device))?))
+}
+
+fn limits(device: &Device) -> Limits {
+    Limits {
+        fusion: device.config().fusion,
+        operations: device.config().max_operations,
+        // Room for extents and for the index arithmetic that lowering adds.
+        parameter_bytes: device.runtime().facts().max_parameter_bytes as usize / 4 * 3,
+    }
+}
+
+/// The roots whose value a kernel must compute. Errors: the first one that was recorded wrong.
+fn pending(roots: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
+    let mut pending = Vec::new();
+    for root in roots {
+        if let Some(error) = crate::graph::record::failure(root) {
+            return Err(error.clone());
+        }
+        if strided::resolve(root).is_none() {
+            pending.push(root.clone());
+        }
+    }
+    Ok(pending)
+}
+
+fn value_of(values: &[Option<Arc<dyn Storage>>], value: u32) -> Result<Arc<dyn Storage>> {
+    values[value as usize].clone().ok_or_else(|| Error::Internal("a value that no kernel stored".into()))
+}

@@ -1,0 +1,132 @@
+//! Index maps: through which views and reductions a kernel's point reaches a value.
+//!
+//! A map is a path of steps from the kernel's iteration space; equal paths are one number, so that "read at the same
+//! index" is a comparison of numbers.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::flow::{Flow, FlowOp, Reduction, ValueId};
+use crate::graph::op::{Region, View};
+use crate::shape::Shape;
+
+/// Number of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct MapId(u32);
+
+/// All maps met while partitioning one flow.
+#[derive(Default)]
+pub struct Maps {
+    maps: Vec<Map>,
+    numbers: FxHashMap<(Option<MapId>, Step), MapId>,
+}
+
+/// What is known of a map.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// Points at which it reads.
+    pub points: u128,
+    /// True where it reads each element of the value exactly once.
+    pub is_bijective: bool,
+    /// Reductions it goes into.
+    pub reductions: u32,
+    /// Shape of the value it reads.
+    shape: Shape,
+    parent: Option<MapId>,
+    step: Step,
+}
+
+/// One step from a value to an input of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Step {
+    /// The whole of a shape: where a kernel starts.
+    Start(Shape),
+    /// Through a view.
+    View(View),
+    /// To the shape before a reshape.
+    Reshape(Shape),
+    /// Into the operand of a reduction: the axes folded, the operand's shape, the length of a chunk.
+    Fold(SmallVec<[u32; 4]>, Shape, Option<i64>),
+    /// Into the value written over a region.
+    Region(Region),
+}
+
+impl Maps {
+    /// The identity over a shape.
+    pub fn identity(&mut self, shape: &Shape) -> MapId {
+        let points = elements(shape);
+        let step = Step::Start(shape.clone());
+        self.number(Map { points, is_bijective: true, reductions: 0, shape: shape.clone(), parent: None, step })
+    }
+
+    /// What is known of a map.
+    pub fn get(&self, map: MapId) -> &Map {
+        &self.maps[map.0 as usize]
+    }
+
+    /// The map by which `input` number `which` of `user` is read, where `user` is read by `map`.
+    pub fn through(&mut self, map: MapId, flow: &Flow, user: ValueId, which: usize) -> MapId {
+        let value = &flow.values[user as usize];
+        let operand = &flow.values[value.inputs[which] as usize];
+        let shape = operand.shape.clone();
+        let outer = self.get(map);
+        let (points, is_bijective, reductions) = (outer.points, outer.is_bijective, outer.reductions);
+        match (&value.op, which) {
+            (FlowOp::View(view), _) => self.through_view(map, view.clone(), shape),
+            (FlowOp::Reshape, _) => {
+                let step = Step::Reshape(shape.clone());
+                self.number(Map { points, is_bijective, reductions, shape, parent: Some(map), step })
+            }
+            (FlowOp::Reduce(Reduction { axes, chunk, .. }), _) => {
+                let points = match chunk {
+                    // All the chunks together read each element once.
+                    Some(_) => elements(&shape),
+                    None => points * (elements(&shape) / elements(&value.shape).max(1)),
+                };
+                let step = Step::Fold(axes.clone(), shape.clone(), *chunk);
+                let reductions = reductions + 1;
+                self.number(Map { points, is_bijective: false, reductions, shape, parent: Some(map), step })
+            }
+            (FlowOp::SliceAssign(region), 1) => {
+                let step = Step::Region(region.clone());
+                self.number(Map { points, is_bijective: false, reductions, shape, parent: Some(map), step })
+            }
+            // Element for element.
+            _ => map,
+        }
+    }
+
+    fn through_view(&mut self, map: MapId, view: View, shape: Shape) -> MapId {
+        // Views compose, so that two ways to one index map are one map.
+        let (parent, view) = match self.get(map) {
+            Map { parent: Some(parent), step: Step::View(outer), .. } => (*parent, view.then(outer)),
+            _ => (map, view),
+        };
+        let outer = self.get(parent);
+        if view.is_identity(&shape, &outer.shape) {
+            return parent;
+        }
+        // Each element once: as many points as elements, and no axis of the operand is cut short.
+        let whole = |(map, &extent): (&crate::graph::op::AxisMap, &usize)| {
+            extent == 1
+                || (map.step.abs() == 1 && map.axis.is_some_and(|axis| outer.shape[axis as usize] == extent))
+        };
+        let is_bijective =
+            outer.is_bijective && outer.points == elements(&shape) && view.axes.iter().zip(&shape).all(whole);
+        let (points, reductions) = (outer.points, outer.reductions);
+        self.number(Map { points, is_bijective, reductions, shape, parent: Some(parent), step: Step::View(view) })
+    }
+
+    fn number(&mut self, map: Map) -> MapId {
+        let next = MapId(self.maps.len() as u32);
+        let number = *self.numbers.entry((map.parent, map.step.clone())).or_insert(next);
+        if number == next {
+            self.maps.push(map);
+        }
+        number
+    }
+}
+
+fn elements(shape: &[usize]) -> u128 {
+    shape.iter().map(|extent| *extent as u128).product()
+}

@@ -1,0 +1,491 @@
+//! Partition of a flow into groups, one kernel each.
+//!
+//! Users are visited before what they use. A value joins the kernel of its users where they are one kernel that reads it at
+//! one index map; what is cheap is computed again wherever it is read; anything else is stored and begins a kernel of its
+//! own, or joins one with the same iteration space. So the work in the kernels stays within twice the work recorded, and
+//! the kernels cannot wait for each other in a circle.
+
+use lazuli_codegen::Tree;
+use petgraph::algo::{has_path_connecting, toposort};
+use petgraph::graph::{DiGraph, NodeIndex};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::flow::{Cost, Flow, FlowOp, ValueId};
+use super::maps::{MapId, Maps};
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+
+/// Groups past which outputs are no longer gathered into one kernel: the search for circles would cost more than a launch.
+const MOST_GROUPS_SEARCHED: usize = 1 << 12;
+
+/// What one kernel may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// False: every operation is stored.
+    pub fusion: bool,
+    /// Operations.
+    pub operations: usize,
+    /// Bytes of parameters.
+    pub parameter_bytes: usize,
+}
+
+/// Why a kernel begins where it does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The value was asked for.
+    AskedFor,
+    /// Fusion is off.
+    FusionOff,
+    /// It is read through more than one index map, and computing it for each would cost more than storing it.
+    SeveralMaps,
+    /// It is read in more places than it has elements.
+    Broadcast,
+    /// Several kernels read it.
+    SeveralKernels,
+    /// The reader would hold too many operations.
+    Operations,
+    /// The reader would have too many parameters.
+    Parameters,
+    /// A reduction's result is needed in every thread of the reader.
+    Reduction,
+    /// A long reduction is split over groups; this is its first stage.
+    Chunks,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Reason::AskedFor => "its value was asked for",
+            Reason::FusionOff => "fusion is off",
+            Reason::SeveralMaps => "its value is read through several index maps",
+            Reason::Broadcast => "its value is broadcast into a larger space",
+            Reason::SeveralKernels => "several kernels read its value",
+            Reason::Operations => "the kernel that reads it holds as many operations as one may",
+            Reason::Parameters => "the kernel that reads it has as many parameters as the device takes",
+            Reason::Reduction => "the kernel that reads it needs the whole reduction first",
+            Reason::Chunks => "a long reduction is split, and its chunks come first",
+        })
+    }
+}
+
+/// One kernel to be.
+pub struct Group {
+    /// The iteration space: the shape of its outputs.
+    pub space: Shape,
+    /// Values it stores that have the shape of the space.
+    pub sinks: Vec<ValueId>,
+    /// Values it stores on the way to its sinks, which read them at one index map, each element once.
+    pub members: Vec<ValueId>,
+    /// The tree that its threads share, where it reduces with whole groups.
+    pub tree: Option<Tree>,
+    /// Why it begins.
+    pub reason: Reason,
+}
+
+/// The flow, cut into kernels.
+pub struct Partition {
+    /// Groups, each after those whose values it reads.
+    pub groups: Vec<Group>,
+    /// The group that stores each value, by number in `groups`; `None` where it is not stored.
+    pub stored_by: Vec<Option<u32>>,
+}
+
+/// Cuts a flow into groups.
+pub fn partition(flow: &Flow, limits: Limits) -> Result<Partition> {
+    let mut partitioner = Partitioner {
+        flow,
+        limits,
+        maps: Maps::default(),
+        groups: Vec::new(),
+        graph: DiGraph::new(),
+        merged_into: Vec::new(),
+        uses: vec![SmallVec::new(); flow.values.len()],
+        stored_by: vec![None; flow.values.len()],
+        latest: FxHashMap::default(),
+        is_root: flow.roots.iter().copied().collect(),
+    };
+    for value in (0..flow.values.len() as ValueId).rev() {
+        partitioner.place(value);
+    }
+    partitioner.finish()
+}
+
+/// A group under construction.
+struct Draft {
+    space: Shape,
+    sinks: Vec<ValueId>,
+    members: Vec<ValueId>,
+    tree: Option<Tree>,
+    /// A reduction in a plain loop stands at the top level.
+    has_serial_reduction: bool,
+    reason: Reason,
+    operations: usize,
+    /// Values read but not (yet) computed inside, with the parameter bytes each is counted for.
+    frontier: FxHashMap<ValueId, usize>,
+    parameter_bytes: usize,
+}
+
+/// A value is read by a group at a map.
+type Use = (u32, MapId);
+
+struct Partitioner<'a> {
+    flow: &'a Flow,
+    limits: Limits,
+    maps: Maps,
+    groups: Vec<Draft>,
+    /// Reader to read, by group.
+    graph: DiGraph<(), ()>,
+    merged_into: Vec<u32>,
+    uses: Vec<SmallVec<[Use; 2]>>,
+    stored_by: Vec<Option<u32>>,
+    /// The group that was begun last over each iteration space.
+    latest: FxHashMap<Shape, u32>,
+    is_root: FxHashSet<ValueId>,
+}
+
+impl Partitioner<'_> {
+    /// Decides where one value is computed. All its users are placed.
+    fn place(&mut self, id: ValueId) {
+        let value = &self.flow.values[id as usize];
+        let is_root = self.is_root.contains(&id);
+        let uses = self.settled_uses(id);
+        if uses.is_empty() && !is_root {
+            return;
+        }
+        if value.op.is_given() && !is_root {
+            return;
+        }
+        let reason = match self.refusal(id, &uses, is_root) {
+            None => return,
+            Some(reason) if is_root && uses.is_empty() => reason,
+            Some(reason) => {
+                // Views and reshapes are index arithmetic in whoever reads them, fused or not.
+                let repeatable = value.op.is_movement() || (value.cost <= Cost::OneCheap && self.limits.fusion);
+                if repeatable && !is_root && self.repeat(id, &uses) {
+                    return;
+                }
+                reason
+            }
+        };
+        self.store(id, &uses, if is_root { Reason::AskedFor } else { reason });
+    }
+
+    /// Joins the value to its users' kernel, or says why not.
+    fn refusal(&mut self, id: ValueId, uses: &[Use], is_root: bool) -> Option<Reason> {
+        let value = &self.flow.values[id as usize];
+        if !self.limits.fusion {
+            return Some(Reason::FusionOff);
+        }
+        if value.op.is_movement() && !is_root {
+            return Some(Reason::Operations);
+        }
+        if matches!(&value.op, FlowOp::Reduce(reduction) if reduction.chunk.is_some()) {
+            return Some(Reason::Chunks);
+        }
+        let Some(&(group, map)) = uses.first() else {
+            return Some(Reason::AskedFor);
+        };
+        if value.op.is_given() {
+            return Some(Reason::AskedFor);
+        }
+        if uses.iter().any(|(_, other)| *other != map) {
+            return Some(Reason::SeveralMaps);
+        }
+        let mut group = group;
+        for &(other, _) in &uses[1..] {
+            group = match self.merge(group, other) {
+                Some(merged) => merged,
+                None => return Some(Reason::SeveralKernels),
+            };
+        }
+        let reads = self.maps.get(map);
+        if reads.points > value.len() as u128 {
+            return Some(Reason::Broadcast);
+        }
+        if is_root && !reads.is_bijective {
+            return Some(Reason::AskedFor);
+        }
+        let draft = &self.groups[group as usize];
+        if let FlowOp::Reduce(reduction) = &value.op {
+            let fits = match (reduction.tree == Tree::SERIAL, reads.reductions) {
+                (true, 0) => draft.tree.is_none(),
+                (true, depth) => depth <= 2,
+                (false, 0) => draft.tree.is_none_or(|tree| tree == reduction.tree) && !draft.has_serial_reduction,
+                (false, _) => false,
+            };
+            if !fits {
+                return Some(Reason::Reduction);
+            }
+        }
+        if draft.operations >= self.limits.operations {
+            return Some(Reason::Operations);
+        }
+        if self.parameters_after(group, id) > self.limits.parameter_bytes {
+            return Some(Reason::Parameters);
+        }
+        self.join(id, group, map);
+        if is_root {
+            let draft = &mut self.groups[group as usize];
+            draft.members.push(id);
+            draft.parameter_bytes += parameter_bytes(value.shape.len());
+            self.stored_by[id as usize] = Some(group);
+        }
+        None
+    }
+
+    /// Computes the value inside a group.
+    fn join(&mut self, id: ValueId, group: u32, map: MapId) {
+        let at_top = self.maps.get(map).reductions == 0;
+        let draft = &mut self.groups[group as usize];
+        if let FlowOp::Reduce(reduction) = &self.flow.values[id as usize].op
+            && at_top
+        {
+            match reduction.tree {
+                Tree::SERIAL => draft.has_serial_reduction = true,
+                tree => draft.tree = Some(tree),
+            }
+        }
+        draft.operations += 1;
+        self.replace_in_frontier(group, id);
+        self.use_inputs(id, group, map);
+    }
+
+    /// A cheap value is computed in every reader, at every map. False where one of them has no room.
+    fn repeat(&mut self, id: ValueId, uses: &[Use]) -> bool {
+        let fits = |&(group, _): &Use| {
+            let draft = &self.groups[group as usize];
+            draft.operations + uses.len() <= self.limits.operations
+                && self.parameters_after(group, id) <= self.limits.parameter_bytes
+        };
+        if !uses.iter().all(fits) {
+            return false;
+        }
+        for &(group, map) in uses {
+            self.groups[group as usize].operations += 1;
+            self.replace_in_frontier(group, id);
+            self.use_inputs(id, group, map);
+        }
+        true
+    }
+
+    /// Stores the value: in a group over the same space, or in one of its own.
+    fn store(&mut self, id: ValueId, uses: &[Use], reason: Reason) {
+        let value = &self.flow.values[id as usize];
+        let (tree, is_serial) = match &value.op {
+            FlowOp::Reduce(reduction) if reduction.tree == Tree::SERIAL => (None, true),
+            FlowOp::Reduce(reduction) => (Some(reduction.tree), false),
+            _ => (None, false),
+        };
+        let sibling = self.latest.get(&value.shape).map(|group| self.settled(*group)).filter(|&group| {
+            self.limits.fusion
+                && self.can_adopt(group, tree, is_serial)
+                && self.groups[group as usize].operations < self.limits.operations
+                && self.parameters_of_new(group, id) <= self.limits.parameter_bytes
+                && !uses.iter().any(|(reader, _)| *reader == group || self.depends(group, *reader))
+        });
+        let group = sibling.unwrap_or_else(|| self.begin(&value.shape, reason));
+        let draft = &mut self.groups[group as usize];
+        draft.sinks.push(id);
+        draft.tree = draft.tree.or(tree);
+        draft.has_serial_reduction |= is_serial;
+        draft.operations += usize::from(!value.op.is_movement() && !value.op.is_given());
+        draft.parameter_bytes += parameter_bytes(value.shape.len());
+        self.stored_by[id as usize] = Some(group);
+        for &(reader, _) in uses {
+            self.graph.update_edge(NodeIndex::new(reader as usize), NodeIndex::new(group as usize), ());
+        }
+        let map = self.maps.identity(&value.shape);
+        match value.op.is_given() {
+            // A scalar or a leaf that was asked for is copied by a kernel that computes nothing.
+            true => self.read(group, id),
+            false => self.use_inputs(id, group, map),
+        }
+    }
+
+    fn begin(&mut self, space: &Shape, reason: Reason) -> u32 {
+        let group = self.groups.len() as u32;
+        self.groups.push(Draft {
+            space: space.clone(),
+            sinks: Vec::new(),
+            members: Vec::new(),
+            tree: None,
+            has_serial_reduction: false,
+            reason,
+            operations: 0,
+            frontier: FxHashMap::default(),
+            parameter_bytes: parameter_bytes(0),
+        });
+        self.graph.add_node(());
+        self.merged_into.push(group);
+        self.latest.insert(space.clone(), group);
+        group
+    }
+
+    /// True where a group's schedule takes an output with such a reduction, or none.
+    fn can_adopt(&self, group: u32, tree: Option<Tree>, is_serial: bool) -> bool {
+        let draft = &self.groups[group as usize];
+        match (draft.tree, tree) {
+            (None, None) => true,
+            (Some(own), Some(tree)) => own == tree && !is_serial,
+            // Values beside a whole-group reduction would be stored by one thread of each group.
+            _ => false,
+        }
+    }
+
+    /// One group of two, where they have one iteration space and neither waits for the other.
+    fn merge(&mut self, a: u32, b: u32) -> Option<u32> {
+        let (a, b) = (self.settled(a), self.settled(b));
+        if a == b {
+            return Some(a);
+        }
+        let (first, second) = (&self.groups[a as usize], &self.groups[b as usize]);
+        let fits = first.space == second.space
+            && self.can_adopt(a, second.tree, second.has_serial_reduction)
+            && first.operations + second.operations <= self.limits.operations
+            && first.parameter_bytes + second.parameter_bytes <= self.limits.parameter_bytes
+            && !self.depends(a, b)
+            && !self.depends(b, a);
+        if !fits {
+            return None;
+        }
+        let (index_a, index_b) = (NodeIndex::new(a as usize), NodeIndex::new(b as usize));
+        for direction in [petgraph::Outgoing, petgraph::Incoming] {
+            let neighbors: Vec<NodeIndex> = self.graph.neighbors_directed(index_b, direction).collect();
+            for other in neighbors {
+                match direction {
+                    petgraph::Outgoing => self.graph.update_edge(index_a, other, ()),
+                    petgraph::Incoming => self.graph.update_edge(other, index_a, ()),
+                };
+            }
+        }
+        while let Some(edge) = self.graph.first_edge(index_b, petgraph::Outgoing) {
+            self.graph.remove_edge(edge);
+        }
+        while let Some(edge) = self.graph.first_edge(index_b, petgraph::Incoming) {
+            self.graph.remove_edge(edge);
+        }
+        self.merged_into[b as usize] = a;
+        let taken = &mut self.groups[b as usize];
+        let (sinks, members) = (std::mem::take(&mut taken.sinks), std::mem::take(&mut taken.members));
+        let frontier = std::mem::take(&mut taken.frontier);
+        let (operations, is_serial) = (taken.operations, taken.has_serial_reduction);
+        let draft = &mut self.groups[a as usize];
+        for output in sinks.iter().chain(&members) {
+            self.stored_by[*output as usize] = Some(a);
+            draft.parameter_bytes += parameter_bytes(self.flow.values[*output as usize].shape.len());
+        }
+        draft.sinks.extend(sinks);
+        draft.members.extend(members);
+        draft.operations += operations;
+        draft.has_serial_reduction |= is_serial;
+        for (read, bytes) in frontier {
+            if draft.frontier.insert(read, bytes).is_none() {
+                draft.parameter_bytes += bytes;
+            }
+        }
+        Some(a)
+    }
+
+    /// True where group `a` waits, perhaps through others, for group `b`.
+    fn depends(&self, a: u32, b: u32) -> bool {
+        self.groups.len() > MOST_GROUPS_SEARCHED
+            || has_path_connecting(&self.graph, NodeIndex::new(a as usize), NodeIndex::new(b as usize), None)
+    }
+
+    /// The group a merged group has become.
+    fn settled(&self, mut group: u32) -> u32 {
+        while self.merged_into[group as usize] != group {
+            group = self.merged_into[group as usize];
+        }
+        group
+    }
+
+    /// The uses of a value, with merged groups resolved and doubles dropped.
+    fn settled_uses(&mut self, id: ValueId) -> SmallVec<[Use; 2]> {
+        let mut uses: SmallVec<[Use; 2]> = SmallVec::new();
+        for (group, map) in std::mem::take(&mut self.uses[id as usize]) {
+            let settled = (self.settled(group), map);
+            if !uses.contains(&settled) {
+                uses.push(settled);
+            }
+        }
+        uses
+    }
+
+    /// Notes that a group reads the inputs of a value that it computes at a map.
+    fn use_inputs(&mut self, id: ValueId, group: u32, map: MapId) {
+        for which in 0..self.flow.values[id as usize].inputs.len() {
+            let input = self.flow.values[id as usize].inputs[which];
+            let reads = self.maps.through(map, self.flow, id, which);
+            self.read(group, input);
+            if !self.uses[input as usize].contains(&(group, reads)) {
+                self.uses[input as usize].push((group, reads));
+            }
+        }
+    }
+
+    fn read(&mut self, group: u32, input: ValueId) {
+        let value = &self.flow.values[input as usize];
+        let bytes = match value.op {
+            FlowOp::Scalar(_) => 8,
+            _ => parameter_bytes(value.shape.len()),
+        };
+        let draft = &mut self.groups[group as usize];
+        if draft.frontier.insert(input, bytes).is_none() {
+            draft.parameter_bytes += bytes;
+        }
+    }
+
+    fn replace_in_frontier(&mut self, group: u32, id: ValueId) {
+        let draft = &mut self.groups[group as usize];
+        if let Some(bytes) = draft.frontier.remove(&id) {
+            draft.parameter_bytes -= bytes;
+        }
+    }
+
+    /// Parameter bytes of a group if it computed `id` instead of reading it.
+    fn parameters_after(&self, group: u32, id: ValueId) -> usize {
+        let own = self.groups[group as usize].frontier.get(&id).copied().unwrap_or(0);
+        self.parameters_of_new(group, id) - own
+    }
+
+    /// Parameter bytes of a group if it also read the inputs of `id`.
+    fn parameters_of_new(&self, group: u32, id: ValueId) -> usize {
+        let draft = &self.groups[group as usize];
+        let mut inputs: SmallVec<[ValueId; 3]> = self.flow.values[id as usize].inputs.clone();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let added = inputs.iter().filter(|input| !draft.frontier.contains_key(input));
+        let rank = |input: &ValueId| self.flow.values[*input as usize].shape.len();
+        draft.parameter_bytes + added.map(|input| parameter_bytes(rank(input))).sum::<usize>()
+    }
+
+    /// Numbers the groups so that each comes after those it reads.
+    fn finish(self) -> Result<Partition> {
+        let order = toposort(&self.graph, None)
+            .map_err(|_| Error::Internal("kernels that wait for each other in a circle".into()))?;
+        let mut groups: Vec<Option<Draft>> = self.groups.into_iter().map(Some).collect();
+        let mut number = vec![0u32; groups.len()];
+        let mut sorted = Vec::with_capacity(groups.len());
+        // Edges run from reader to read.
+        for index in order.into_iter().rev() {
+            let Some(draft) = groups[index.index()].take() else { continue };
+            if draft.sinks.is_empty() {
+                continue;
+            }
+            number[index.index()] = sorted.len() as u32;
+            let Draft { space, mut sinks, mut members, tree, reason, .. } = draft;
+            sinks.sort_unstable();
+            members.sort_unstable();
+            sorted.push(Group { space, sinks, members, tree, reason });
+        }
+        let stored_by = self.stored_by.iter().map(|group| group.map(|group| number[group as usize])).collect();
+        Ok(Partition { groups: sorted, stored_by })
+    }
+}
+
+/// Parameter bytes that reading or writing an array of this rank may take: a pointer, and an offset and strides.
+fn parameter_bytes(rank: usize) -> usize {
+    8 + 8 * (rank + 1)
+}

@@ -1,0 +1,155 @@
+//! The operations a graph records: a closed set, matched without a wildcard so that a new one must be handled everywhere.
+
+use lazuli_codegen::{BinaryOp, ReduceOp, Scalar, UnaryOp};
+use smallvec::SmallVec;
+
+use crate::error::Error;
+
+/// What a node computes from its inputs.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Given data on the device. No inputs.
+    Leaf,
+    /// A 0-d constant. Its value is a launch argument, never part of a key. No inputs.
+    Scalar(Scalar),
+    /// The index along the one axis of the result. No inputs.
+    Iota,
+    /// One input of the result's shape.
+    Unary(UnaryOp),
+    /// Two inputs of the result's shape.
+    Binary(BinaryOp),
+    /// `a * b + c` with one rounding. Three inputs of the result's shape.
+    MulAdd,
+    /// A bool condition and two values, all of the result's shape.
+    Select,
+    /// Conversion to the node's element type.
+    Cast,
+    /// An index map along axes: slices, steps, flips, permutations, broadcasts, axes inserted and removed.
+    View(View),
+    /// The same elements in row-major order under another shape.
+    Reshape,
+    /// Folds the marked axes of its input away; the other axes keep their order.
+    Reduce(ReduceOp, AxisMask),
+    /// The first input with the second written over a region of it.
+    SliceAssign(Region),
+    /// What could not be recorded. No inputs.
+    Failed(Box<Error>),
+}
+
+/// Which axes of an operand are meant.
+pub type AxisMask = SmallVec<[bool; 8]>;
+
+/// An index map from the axes of a result to the axes of its operand.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct View {
+    /// For each axis of the operand, where its index comes from.
+    pub axes: SmallVec<[AxisMap; 4]>,
+}
+
+/// Where the index along one axis of a view's operand comes from: `start + step * index of axis`, or `start`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AxisMap {
+    /// Index at the result's index 0.
+    pub start: i64,
+    /// Change for one step along `axis`; 0 where there is none.
+    pub step: i64,
+    /// The axis of the result.
+    pub axis: Option<u32>,
+}
+
+impl AxisMap {
+    /// The whole axis, as it is.
+    pub const fn whole(axis: u32) -> Self {
+        Self { start: 0, step: 1, axis: Some(axis) }
+    }
+
+    /// One index.
+    pub const fn at(start: i64) -> Self {
+        Self { start, step: 0, axis: None }
+    }
+}
+
+impl View {
+    /// The map that first applies `self` to the operand and then `outer` to that.
+    pub fn then(&self, outer: &View) -> View {
+        let axes = self
+            .axes
+            .iter()
+            .map(|map| match map.axis {
+                None => *map,
+                Some(axis) => {
+                    let next = outer.axes[axis as usize];
+                    AxisMap { start: map.start + map.step * next.start, step: map.step * next.step, axis: next.axis }
+                }
+            })
+            .collect();
+        View { axes }
+    }
+
+    /// True where the result is its operand, element for element and axis for axis.
+    pub fn is_identity(&self, operand: &[usize], result: &[usize]) -> bool {
+        operand == result
+            && self.axes.iter().enumerate().all(|(axis, map)| {
+                *map == AxisMap::whole(axis as u32) || (operand[axis] == 1 && map.start == 0)
+            })
+    }
+}
+
+/// A region of an array: along each axis `start, start + step, ..`, `extent` of them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Region {
+    /// One range for each axis.
+    pub axes: SmallVec<[Range; 4]>,
+}
+
+/// Indices `start + step * i` for i in 0..extent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Range {
+    pub start: i64,
+    /// Not zero.
+    pub step: i64,
+    pub extent: usize,
+}
+
+impl Op {
+    /// The name in errors and traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Leaf => "leaf",
+            Op::Scalar(_) => "scalar",
+            Op::Iota => "iota",
+            Op::Unary(op) => op.name(),
+            Op::Binary(op) => op.name(),
+            Op::MulAdd => "mul_add",
+            Op::Select => "select",
+            Op::Cast => "cast",
+            Op::View(_) => "view",
+            Op::Reshape => "reshape",
+            Op::Reduce(op, _) => op.name(),
+            Op::SliceAssign(_) => "slice_assign",
+            Op::Failed(_) => "failed",
+        }
+    }
+
+    /// True for the operations that only say where an element comes from. They are index arithmetic in whoever reads
+    /// them and never launch.
+    pub fn is_movement(&self) -> bool {
+        matches!(self, Op::View(_) | Op::Reshape)
+    }
+
+    /// True for the operations that compute something: the ones that fusion off launches one by one.
+    pub fn is_computed(&self) -> bool {
+        match self {
+            Op::Leaf | Op::Scalar(_) | Op::View(_) | Op::Reshape | Op::Failed(_) => false,
+            Op::Iota
+            | Op::Unary(_)
+            | Op::Binary(_)
+            | Op::MulAdd
+            | Op::Select
+            | Op::Cast
+            | Op::Reduce(..)
+            | Op::SliceAssign(_) => true,
+        }
+    }
+}

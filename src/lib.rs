@@ -1,0 +1,51 @@
+//! Lazuli is a lazy array engine: NumPy-style Rust code is recorded, cut into the fewest kernels its data flow allows, and
+//! run as CUDA C, OpenCL C or on the host.
+//!
+//! ```
+//! use lazuli::prelude::*;
+//!
+//! let device = Device::auto()?;
+//! let a = device.to_device(&ndarray::Array1::<f32>::linspace(0.0, 1.0, 1000))?;
+//! let doubled = &a * 2.0; // recorded, not run
+//! let host = doubled.get()?; // one kernel
+//! assert_eq!(host[[999]], 2.0);
+//! # Ok::<(), lazuli::Error>(())
+//! ```
+
+pub mod dtype;
+pub mod error;
+
+mod config;
+mod shape;
+
+mod array;
+
+mod buffer;
+
+mod graph;
+
+mod fuse;
+
+mod lower;
+
+mod cache;
+
+mod runtime;
+
+mod device;
+
+mod plan;
+
+mod evaluate;
+
+mod explain;
+
+pub mod prelude;
+
+pub use array::{Array, Arrays, IntoShape, Operand, eval, get};
+pub use buffer::{Buffer, MemFlags};
+pub use config::Config;
+pub use device::{Counters, Device, DeviceInfo};
+pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
+pub use error::{Error, Result};
+pub use explain::{Explanation, KernelExplanation};

@@ -1,0 +1,48 @@
+//! Fewer loops: two neighbouring axes that every index walks evenly become one.
+
+use lazuli_codegen::{AxisId, Term};
+
+use super::draft::Draft;
+
+/// Merges axes where it can: among the parallel axes, and among the axes of each reduction. Element numbers of a reduction
+/// stay what they were, since its axes are numbered in row-major order.
+pub fn collapse_axes(draft: &mut Draft) {
+    let chunk_axes: Vec<AxisId> =
+        draft.scopes.iter().filter_map(|scope| scope.reduction.as_ref()?.chunk.map(|(axis, _)| axis)).collect();
+    let mut parallel = std::mem::take(&mut draft.parallel);
+    collapse(draft, &mut parallel, &chunk_axes);
+    draft.parallel = parallel;
+    for scope in 0..draft.scopes.len() {
+        let Some(mut axes) = draft.scopes[scope].reduction.as_mut().map(|own| std::mem::take(&mut own.axes)) else {
+            continue;
+        };
+        collapse(draft, &mut axes, &[]);
+        if let Some(reduction) = &mut draft.scopes[scope].reduction {
+            reduction.axes = axes;
+        }
+    }
+}
+
+fn collapse(draft: &mut Draft, axes: &mut Vec<AxisId>, fixed: &[AxisId]) {
+    let mut inner = axes.len();
+    while inner >= 2 {
+        inner -= 1;
+        let (a, b) = (axes[inner - 1], axes[inner]);
+        if fixed.contains(&a) || fixed.contains(&b) {
+            continue;
+        }
+        let extent = draft.extents[b.0 as usize];
+        let (outer_term, inner_term) = (Term::Axis(a), Term::Axis(b));
+        let mut even = true;
+        draft.for_each_index(|index| even &= index.factor(outer_term) == index.factor(inner_term) * extent);
+        if !even {
+            continue;
+        }
+        draft.for_each_index_mut(|index| {
+            let factor = index.factor(outer_term);
+            index.add_term(outer_term, -factor);
+        });
+        draft.extents[b.0 as usize] = extent * draft.extents[a.0 as usize];
+        axes.remove(inner - 1);
+    }
+}

@@ -1,0 +1,176 @@
+//! A kernel being built: the IR with numbers where the finished kernel has launch arguments.
+
+use lazuli_codegen::{AxisId, Expr, Fold, IndexOp, Term, Tree, Var, VarType};
+
+use super::linear::Linear;
+use crate::fuse::flow::ValueId;
+
+/// The kernel under construction.
+#[derive(Default)]
+pub struct Draft {
+    /// Extent of each axis.
+    pub extents: Vec<i64>,
+    /// The scope each axis belongs to.
+    pub axis_scopes: Vec<ScopeId>,
+    /// Parallel axes, outermost first; none has extent one.
+    pub parallel: Vec<AxisId>,
+    /// Every variable.
+    pub vars: Vec<VarInfo>,
+    /// The top level, and the body of each reduction.
+    pub scopes: Vec<Scope>,
+    /// Values read from memory; the first buffers.
+    pub reads: Vec<ValueId>,
+    /// Values written; the buffers after those.
+    pub writes: Vec<ValueId>,
+    /// Scalar slots used.
+    pub scalars: Vec<u32>,
+    /// Names of the operations, in order, for the kernel's name.
+    pub names: Vec<&'static str>,
+}
+
+/// Number of a scope in [`Draft::scopes`].
+pub type ScopeId = usize;
+
+/// The top level.
+pub const TOP: ScopeId = 0;
+
+/// A variable.
+pub struct VarInfo {
+    /// What it holds.
+    pub of: VarType,
+    /// The innermost scope that it depends on, where it is assigned.
+    pub scope: ScopeId,
+    /// Least and greatest value of an index.
+    pub range: (i64, i64),
+    /// Where it is a quotient or remainder: the dividend, the divisor, and the variable of the other.
+    pub division: Option<Division>,
+}
+
+/// How an index variable came out of a division.
+#[derive(Clone)]
+pub struct Division {
+    /// What was divided.
+    pub dividend: Linear,
+    /// By what.
+    pub divisor: i64,
+    /// The other result: the remainder of a quotient, the quotient of a remainder.
+    pub partner: Var,
+    /// True for the quotient.
+    pub is_quotient: bool,
+}
+
+/// Statements of the top level or of a reduction's body.
+pub struct Scope {
+    /// The scope around it.
+    pub parent: ScopeId,
+    /// Reductions around it.
+    pub depth: u32,
+    /// What is run, in any order that respects uses.
+    pub body: Vec<DraftStmt>,
+    /// The reduction whose body it is; `None` for the top level.
+    pub reduction: Option<DraftReduction>,
+}
+
+/// A reduction under construction.
+pub struct DraftReduction {
+    /// Axes folded, outermost first.
+    pub axes: Vec<AxisId>,
+    /// The parallel axis that counts chunks, and their length.
+    pub chunk: Option<(AxisId, i64)>,
+    /// How values combine.
+    pub tree: Tree,
+    /// What is folded.
+    pub folds: Vec<Fold>,
+}
+
+/// A statement.
+pub enum DraftStmt {
+    /// Names a value.
+    Let(Var, DraftExpr),
+    /// Writes an element of `writes[..]`.
+    Store(usize, Linear, Var),
+    /// Runs the reduction of a scope.
+    Reduce(ScopeId),
+}
+
+/// A value.
+pub enum DraftExpr {
+    /// Reads an element of `reads[..]`.
+    Load(usize, Linear),
+    /// An index.
+    Index(Linear),
+    /// Arithmetic of an index and a number.
+    IndexBinary(IndexOp, Var, i64),
+    /// What has no numbers in it.
+    Plain(Expr),
+}
+
+impl Draft {
+    /// Least and greatest value of a term.
+    pub fn range(&self, term: Term) -> (i64, i64) {
+        match term {
+            Term::Axis(axis) => (0, (self.extents[axis.0 as usize] - 1).max(0)),
+            Term::Var(var) => self.vars[var.0 as usize].range,
+        }
+    }
+
+    /// The innermost scope that an index depends on.
+    pub fn scope_of(&self, index: &Linear) -> ScopeId {
+        index.terms.iter().fold(TOP, |scope, (term, _)| {
+            let own = match term {
+                Term::Axis(axis) => self.axis_scopes[axis.0 as usize],
+                Term::Var(var) => self.vars[var.0 as usize].scope,
+            };
+            self.inner(scope, own)
+        })
+    }
+
+    /// The inner one of two scopes, one of which is inside the other.
+    pub fn inner(&self, a: ScopeId, b: ScopeId) -> ScopeId {
+        if self.scopes[b].depth > self.scopes[a].depth { b } else { a }
+    }
+
+    /// A new variable.
+    pub fn new_var(&mut self, of: VarType, scope: ScopeId, range: (i64, i64)) -> Var {
+        self.vars.push(VarInfo { of, scope, range, division: None });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// Names a value in a scope.
+    pub fn assign(&mut self, scope: ScopeId, var: Var, expr: DraftExpr) {
+        self.scopes[scope].body.push(DraftStmt::Let(var, expr));
+    }
+
+    /// A new axis in a scope.
+    pub fn new_axis(&mut self, extent: i64, scope: ScopeId) -> AxisId {
+        self.extents.push(extent);
+        self.axis_scopes.push(scope);
+        AxisId(self.extents.len() as u32 - 1)
+    }
+
+    /// Calls `visit` with every index in the kernel.
+    pub fn for_each_index(&self, mut visit: impl FnMut(&Linear)) {
+        for scope in &self.scopes {
+            for stmt in &scope.body {
+                match stmt {
+                    DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => visit(index),
+                    DraftStmt::Store(_, index, _) => visit(index),
+                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_)) | DraftStmt::Reduce(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Calls `change` with every index in the kernel.
+    pub fn for_each_index_mut(&mut self, mut change: impl FnMut(&mut Linear)) {
+        for scope in &mut self.scopes {
+            for stmt in &mut scope.body {
+                match stmt {
+                    DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => change(index),
+                    DraftStmt::Store(_, index, _) => change(index),
+                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_)) | DraftStmt::Reduce(_) => {}
+                }
+            }
+        }
+    }
+}

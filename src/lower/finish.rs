@@ -1,0 +1,413 @@
+//! From a draft to a kernel: statements in an order that respects uses, numbers as launch arguments.
+
+use lazuli_codegen::{
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, IndexOperand, IndexWidth, Kernel, Reduce,
+    Schedule, SizeId, Span, Stmt, Term, Var, VarType,
+};
+use rustc_hash::FxHashMap;
+
+use super::draft::{Draft, DraftExpr, DraftStmt, ScopeId, TOP};
+use super::linear::Linear;
+use super::schedule::{is_wide, wide_axis};
+use crate::error::{Error, Result};
+use crate::fuse::flow::Flow;
+
+/// Elements that a rounded-up launch may count past the end.
+const ROUNDING: i64 = 1 << 16;
+
+/// A kernel and the sizes it is launched with.
+pub struct Finished {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Size arguments.
+    pub sizes: Vec<i64>,
+}
+
+/// Finishes a draft under a schedule.
+pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished> {
+    let mut finisher = Finisher {
+        draft,
+        schedule,
+        sizes: Vec::new(),
+        numbers: FxHashMap::default(),
+        axes: FxHashMap::default(),
+        axis_list: Vec::new(),
+        definitions: definitions(draft),
+        emitted: vec![false; draft.vars.len()],
+        ran: vec![false; draft.scopes.len()],
+    };
+    for axis in &draft.parallel {
+        finisher.axis(*axis);
+    }
+    let body = finisher.body(TOP)?;
+    let index = if fits_i32(draft) { IndexWidth::I32 } else { IndexWidth::I64 };
+    let buffer = |access| move |value: &u32| BufferParam { dtype: flow.values[*value as usize].dtype, access };
+    let buffers =
+        draft.reads.iter().map(buffer(Access::Read)).chain(draft.writes.iter().map(buffer(Access::Write))).collect();
+    let scalar = |slot: &u32| {
+        let is_slot = |value: &&crate::fuse::flow::Value| value.op == crate::fuse::flow::FlowOp::Scalar(*slot);
+        flow.values.iter().find(is_slot).map(|value| value.dtype)
+    };
+    let scalars: Option<Vec<_>> = draft.scalars.iter().map(scalar).collect();
+    let kernel = Kernel {
+        name: kernel_name(draft, flow),
+        index,
+        buffers,
+        sizes: finisher.sizes.len() as u32,
+        scalars: scalars.ok_or_else(|| Error::Internal("a scalar slot without a value".into()))?,
+        parallel: draft.parallel.iter().map(|axis| finisher.axes[axis]).collect(),
+        axes: finisher.axis_list,
+        vars: draft.vars.iter().map(|var| var.of).collect(),
+        body,
+    };
+    Ok(Finished { kernel: compact_vars(kernel), sizes: finisher.sizes })
+}
+
+struct Finisher<'a> {
+    draft: &'a Draft,
+    schedule: Schedule,
+    sizes: Vec<i64>,
+    /// Size arguments already there: one number with one role is one argument.
+    numbers: FxHashMap<(Role, i64), SizeId>,
+    axes: FxHashMap<AxisId, AxisId>,
+    axis_list: Vec<Axis>,
+    /// Where each variable is assigned: scope, and place in its body.
+    definitions: Vec<Option<(ScopeId, usize)>>,
+    emitted: Vec<bool>,
+    ran: Vec<bool>,
+}
+
+/// What a number is for. Two numbers that are equal at some extents by chance should not share an argument, or each chance
+/// would be another kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Role {
+    Extent(AxisId),
+    Factor(Term),
+    Offset,
+    ChunkLength,
+    Operand(Var),
+}
+
+impl Finisher<'_> {
+    fn size(&mut self, role: Role, number: i64) -> SizeId {
+        let next = SizeId(self.sizes.len() as u32);
+        let id = *self.numbers.entry((role, number)).or_insert(next);
+        if id == next {
+            self.sizes.push(number);
+        }
+        id
+    }
+
+    fn axis(&mut self, axis: AxisId) -> AxisId {
+        if let Some(own) = self.axes.get(&axis) {
+            return *own;
+        }
+        let extent = self.size(Role::Extent(axis), self.draft.extents[axis.0 as usize]);
+        let own = AxisId(self.axis_list.len() as u32);
+        self.axis_list.push(Axis { extent });
+        self.axes.insert(axis, own);
+        own
+    }
+
+    fn affine(&mut self, index: &Linear) -> Affine {
+        let offset = (index.constant != 0).then(|| self.size(Role::Offset, index.constant));
+        let terms = index
+            .terms
+            .iter()
+            .map(|(term, factor)| {
+                let coefficient = match factor {
+                    1 => Coefficient::One,
+                    _ => Coefficient::Size(self.size(Role::Factor(*term), *factor)),
+                };
+                let term = match term {
+                    Term::Axis(axis) => Term::Axis(self.axis(*axis)),
+                    Term::Var(var) => Term::Var(*var),
+                };
+                (term, coefficient)
+            })
+            .collect();
+        Affine { offset, terms }
+    }
+
+    /// The statements of a scope that stores, or the reduction's folds, need; each after what it uses.
+    fn body(&mut self, scope: ScopeId) -> Result<Vec<Stmt>> {
+        let mut body = Vec::new();
+        match &self.draft.scopes[scope].reduction {
+            Some(reduction) => {
+                for fold in &reduction.folds {
+                    self.require(fold.value, scope, &mut body)?;
+                }
+            }
+            None => {
+                for stmt in &self.draft.scopes[scope].body {
+                    if let DraftStmt::Store(write, at, value) = stmt {
+                        for var in vars_of_index(at).chain([*value]) {
+                            self.require(var, scope, &mut body)?;
+                        }
+                        let wide = self.is_wide(at, scope);
+                        let buffer = BufferId((self.draft.reads.len() + write) as u32);
+                        body.push(Stmt::Store { buffer, at: self.affine(at), value: *value, wide });
+                    }
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    /// Appends what assigns `var`, after all that it uses, where it belongs to this scope and is not there yet. With a
+    /// worklist: chains are as long as a kernel's operations.
+    fn require(&mut self, var: Var, scope: ScopeId, body: &mut Vec<Stmt>) -> Result<()> {
+        let mut stack = vec![(var, false)];
+        while let Some((var, is_ready)) = stack.pop() {
+            let Some((home, place)) = self.definitions[var.0 as usize] else {
+                return Err(Error::Internal("a variable that nothing assigns".into()));
+            };
+            if home != scope || self.emitted[var.0 as usize] {
+                continue;
+            }
+            let draft = self.draft;
+            let stmt = &draft.scopes[home].body[place];
+            if !is_ready {
+                stack.push((var, true));
+                let mut needs = Vec::new();
+                self.needs(stmt, home, &mut needs);
+                stack.extend(needs.into_iter().rev().map(|need| (need, false)));
+                continue;
+            }
+            match stmt {
+                DraftStmt::Let(_, expr) => {
+                    let expr = self.expr(expr, scope)?;
+                    self.emitted[var.0 as usize] = true;
+                    body.push(Stmt::Let { var, expr });
+                }
+                DraftStmt::Reduce(inner) => body.push(self.reduce(*inner)?),
+                DraftStmt::Store(..) => return Err(Error::Internal("a store that assigns a variable".into())),
+            }
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, scope: ScopeId) -> Result<Stmt> {
+        let draft = self.draft;
+        let Some(reduction) = &draft.scopes[scope].reduction else {
+            return Err(Error::Internal("a loop that folds nothing".into()));
+        };
+        let axes = reduction.axes.iter().map(|axis| self.axis(*axis)).collect();
+        let span = match reduction.chunk {
+            None => Span::Whole,
+            Some((axis, length)) => {
+                Span::Chunk { axis: self.axis(axis), length: self.size(Role::ChunkLength, length) }
+            }
+        };
+        for fold in &reduction.folds {
+            self.emitted[fold.result.0 as usize] = true;
+        }
+        self.ran[scope] = true;
+        let body = self.body(scope)?;
+        Ok(Stmt::Reduce(Reduce { axes, span, tree: reduction.tree, body, folds: reduction.folds.clone() }))
+    }
+
+    /// Variables of `scope` that a statement uses, those inside a reduction's body included.
+    fn needs(&self, stmt: &DraftStmt, scope: ScopeId, needs: &mut Vec<Var>) {
+        match stmt {
+            DraftStmt::Let(_, expr) => needs.extend(vars_of_expr(expr)),
+            DraftStmt::Store(_, at, value) => needs.extend(vars_of_index(at).chain([*value])),
+            DraftStmt::Reduce(inner) => {
+                let Some(reduction) = &self.draft.scopes[*inner].reduction else { return };
+                let mut within: Vec<Var> = reduction.folds.iter().map(|fold| fold.value).collect();
+                let mut seen: rustc_hash::FxHashSet<Var> = within.iter().copied().collect();
+                while let Some(var) = within.pop() {
+                    let Some((home, place)) = self.definitions[var.0 as usize] else { continue };
+                    if home == scope || self.draft.scopes[home].depth <= self.draft.scopes[scope].depth {
+                        needs.push(var);
+                        continue;
+                    }
+                    let mut uses = Vec::new();
+                    match &self.draft.scopes[home].body[place] {
+                        DraftStmt::Reduce(nested) => {
+                            if let Some(reduction) = &self.draft.scopes[*nested].reduction {
+                                uses.extend(reduction.folds.iter().map(|fold| fold.value));
+                            }
+                        }
+                        DraftStmt::Let(_, expr) => uses.extend(vars_of_expr(expr)),
+                        DraftStmt::Store(..) => {}
+                    }
+                    within.extend(uses.into_iter().filter(|var| seen.insert(*var)));
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &DraftExpr, scope: ScopeId) -> Result<Expr> {
+        Ok(match expr {
+            DraftExpr::Load(read, at) => {
+                let wide = self.is_wide(at, scope);
+                Expr::Load { buffer: BufferId(*read as u32), at: self.affine(at), wide }
+            }
+            DraftExpr::Index(at) => Expr::Index(self.affine(at)),
+            DraftExpr::IndexBinary(op, var, number) => {
+                let operand = match number {
+                    0 => IndexOperand::Zero,
+                    _ => IndexOperand::Size(self.size(Role::Operand(*var), *number)),
+                };
+                Expr::IndexBinary(*op, IndexOperand::Var(*var), operand)
+            }
+            DraftExpr::Plain(expr) => expr.clone(),
+        })
+    }
+
+    fn is_wide(&self, at: &Linear, scope: ScopeId) -> bool {
+        wide_axis(self.draft, self.schedule, scope).is_some_and(|(axis, width)| is_wide(at, axis, width))
+    }
+}
+
+/// Where each variable is assigned.
+fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
+    let mut definitions = vec![None; draft.vars.len()];
+    for (number, scope) in draft.scopes.iter().enumerate() {
+        for (place, stmt) in scope.body.iter().enumerate() {
+            match stmt {
+                DraftStmt::Let(var, _) => definitions[var.0 as usize] = Some((number, place)),
+                DraftStmt::Reduce(inner) => {
+                    for fold in draft.scopes[*inner].reduction.iter().flat_map(|reduction| &reduction.folds) {
+                        definitions[fold.result.0 as usize] = Some((number, place));
+                    }
+                }
+                DraftStmt::Store(..) => {}
+            }
+        }
+    }
+    definitions
+}
+
+fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
+    index.terms.iter().filter_map(|(term, _)| match term {
+        Term::Var(var) => Some(*var),
+        Term::Axis(_) => None,
+    })
+}
+
+fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
+    let operand = |operand: &IndexOperand| match operand {
+        IndexOperand::Var(var) => Some(*var),
+        IndexOperand::Size(_) | IndexOperand::Zero => None,
+    };
+    match expr {
+        DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
+        DraftExpr::IndexBinary(_, var, _) => vec![*var],
+        DraftExpr::Plain(expr) => match expr {
+            Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
+                operand(a).into_iter().chain(operand(b)).collect()
+            }
+            Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => vec![*x],
+            Expr::Binary(_, a, b) => vec![*a, *b],
+            Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => vec![*a, *b, *c],
+            Expr::Load { .. } | Expr::Scalar(_) | Expr::Zero | Expr::Index(_) => Vec::new(),
+        },
+    }
+}
+
+/// Drops variables that nothing assigns any more, so that the number of dead ones is not part of the key.
+fn compact_vars(mut kernel: Kernel) -> Kernel {
+    let mut number: FxHashMap<Var, Var> = FxHashMap::default();
+    let mut vars: Vec<VarType> = Vec::new();
+    rename_body(&mut kernel.body, &mut |var: &mut Var| {
+        *var = *number.entry(*var).or_insert_with(|| {
+            vars.push(kernel.vars[var.0 as usize]);
+            Var(vars.len() as u32 - 1)
+        });
+    });
+    kernel.vars = vars;
+    kernel
+}
+
+fn rename_body(body: &mut [Stmt], rename: &mut impl FnMut(&mut Var)) {
+    fn affine(at: &mut Affine, rename: &mut impl FnMut(&mut Var)) {
+        for (term, _) in &mut at.terms {
+            if let Term::Var(var) = term {
+                rename(var);
+            }
+        }
+    }
+    fn operand(operand: &mut IndexOperand, rename: &mut impl FnMut(&mut Var)) {
+        if let IndexOperand::Var(var) = operand {
+            rename(var);
+        }
+    }
+    for stmt in body {
+        match stmt {
+            Stmt::Let { var, expr } => {
+                match expr {
+                    Expr::Load { at, .. } | Expr::Index(at) => affine(at, rename),
+                    Expr::Scalar(_) | Expr::Zero => {}
+                    Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
+                        operand(a, rename);
+                        operand(b, rename);
+                    }
+                    Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => rename(x),
+                    Expr::Binary(_, a, b) => {
+                        rename(a);
+                        rename(b);
+                    }
+                    Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => {
+                        rename(a);
+                        rename(b);
+                        rename(c);
+                    }
+                }
+                rename(var);
+            }
+            Stmt::Store { at, value, .. } => {
+                affine(at, rename);
+                rename(value);
+            }
+            Stmt::Reduce(reduce) => {
+                rename_body(&mut reduce.body, rename);
+                for fold in &mut reduce.folds {
+                    rename(&mut fold.value);
+                    rename(&mut fold.result);
+                }
+            }
+        }
+    }
+}
+
+/// True where 32 bits provably hold every index, its partial sums, and the element counters with their rounding.
+fn fits_i32(draft: &Draft) -> bool {
+    let limit = i64::from(i32::MAX) - ROUNDING;
+    let count = |axes: &[AxisId]| axes.iter().fold(1i64, |n, axis| n.saturating_mul(draft.extents[axis.0 as usize]));
+    let mut fits = count(&draft.parallel) < limit;
+    for scope in &draft.scopes {
+        if let Some(reduction) = &scope.reduction {
+            // A chunk may end past the last element, by less than its length.
+            let chunk = reduction.chunk.map_or(0, |(_, length)| length);
+            fits &= count(&reduction.axes).saturating_add(chunk) < limit;
+        }
+    }
+    draft.for_each_index(|index| fits &= index.magnitude(|term| draft.range(term)) < limit);
+    for scope in &draft.scopes {
+        for stmt in &scope.body {
+            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number)) = stmt {
+                let (low, high) = draft.vars[var.0 as usize].range;
+                fits &= number.saturating_abs() < limit && low > -limit && high < limit;
+            }
+        }
+    }
+    fits
+}
+
+/// A name made of the first operations and the output's type: `sub_mul_sum_f32`.
+fn kernel_name(draft: &Draft, flow: &Flow) -> String {
+    const SPELLED: usize = 5;
+    let names = &draft.names;
+    let mut name = match names.len() {
+        0 => "copy".to_string(),
+        n if n <= SPELLED + 1 => names.join("_"),
+        n => format!("{}_and_{}_more", names[..SPELLED].join("_"), n - SPELLED),
+    };
+    if let Some(write) = draft.writes.first() {
+        name.push('_');
+        name.push_str(flow.values[*write as usize].dtype.name());
+    }
+    name
+}

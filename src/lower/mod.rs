@@ -1,0 +1,47 @@
+//! Lowering: a group becomes a kernel, with the schedule and the sizes it is launched with.
+
+mod collapse_axes;
+mod draft;
+mod finish;
+mod linear;
+mod schedule;
+mod trace_group;
+
+use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
+
+use crate::error::Result;
+use crate::fuse::flow::{Flow, ValueId};
+use crate::fuse::Partition;
+
+/// One kernel of a plan, and what it is launched with.
+pub struct Lowered {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// How the device runs it.
+    pub schedule: Schedule,
+    /// Size arguments.
+    pub sizes: Vec<i64>,
+    /// Scalar slots, in argument order.
+    pub scalars: Vec<u32>,
+    /// Values read, the first buffers.
+    pub reads: Vec<ValueId>,
+    /// Values written, the buffers after those.
+    pub writes: Vec<ValueId>,
+}
+
+/// Lowers group number `group`, whose space has at least one point.
+pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &DeviceFacts) -> Result<Lowered> {
+    let mut draft = trace_group::trace_group(flow, partition, group)?;
+    // Before the schedule: the innermost axis it looks at is the collapsed one.
+    collapse_axes::collapse_axes(&mut draft);
+    let schedule = schedule::choose_schedule(&draft, &partition.groups[group as usize], flow, facts);
+    let finished = finish::finish(&draft, schedule, flow)?;
+    Ok(Lowered {
+        kernel: finished.kernel,
+        schedule,
+        sizes: finished.sizes,
+        scalars: draft.scalars,
+        reads: draft.reads,
+        writes: draft.writes,
+    })
+}

@@ -1,0 +1,79 @@
+//! The schedule of a draft on a device: who takes which element, and which accesses are wide.
+
+use lazuli_codegen::{DType, DeviceFacts, Placement, Schedule, Term, Tree};
+
+use super::draft::{Draft, DraftExpr, DraftStmt};
+use super::linear::Linear;
+use crate::fuse::Group;
+use crate::fuse::flow::Flow;
+
+/// Bytes of one wide access.
+const WIDE_BYTES: usize = 16;
+
+/// Threads of a group of a map kernel, on GPUs and in OpenCL on a CPU.
+const MAP_GROUP: u32 = 256;
+
+/// Chooses how the device runs the draft.
+pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &DeviceFacts) -> Schedule {
+    if let Some(tree) = group.tree {
+        return Schedule::Group { tree };
+    }
+    let threads = MAP_GROUP.min(facts.max_group);
+    match facts.is_cpu {
+        true => Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis },
+        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: Placement::Linear },
+    }
+}
+
+/// Neighbours that a thread takes: as many as fill a wide access of the widest type, where every access that moves along
+/// the innermost axis can be wide; else one, so that neighbouring threads read neighbouring elements.
+fn map_width(draft: &Draft, flow: &Flow) -> u32 {
+    let Some(&inner) = draft.parallel.last() else { return 1 };
+    let inner = Term::Axis(inner);
+    let mut accesses: Vec<(&Linear, DType)> = Vec::new();
+    for scope in &draft.scopes {
+        for stmt in &scope.body {
+            let (index, value) = match stmt {
+                DraftStmt::Let(_, DraftExpr::Load(read, index)) => (index, draft.reads[*read]),
+                DraftStmt::Store(write, index, _) => (index, draft.writes[*write]),
+                DraftStmt::Let(..) | DraftStmt::Reduce(_) => continue,
+            };
+            let through_var = index.terms.iter().any(|(term, _)| matches!(term, Term::Var(_)));
+            if index.factor(inner) != 0 || through_var {
+                accesses.push((index, flow.values[value as usize].dtype));
+            }
+        }
+    }
+    let widest = accesses.iter().map(|(_, dtype)| dtype.size_bytes()).max().unwrap_or(4);
+    let width = (WIDE_BYTES / widest).min(8) as u32;
+    if accesses.iter().all(|(index, _)| is_wide(index, inner, width)) { width } else { 1 }
+}
+
+/// True where `width` elements from an index that is a multiple of `width` along `along` are neighbours in memory, aligned
+/// to their size together.
+pub fn is_wide(index: &Linear, along: Term, width: u32) -> bool {
+    let aligned = |number: i64| number % i64::from(width) == 0;
+    width > 1
+        && index.factor(along) == 1
+        && aligned(index.constant)
+        && index.terms.iter().all(|(term, factor)| *term == along || (matches!(term, Term::Axis(_)) && aligned(*factor)))
+}
+
+/// The axis along which a scope's accesses are wide, and how wide, under a schedule.
+pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize) -> Option<(Term, u32)> {
+    match schedule {
+        Schedule::Map { width, .. } => draft.parallel.last().map(|axis| (Term::Axis(*axis), width)),
+        Schedule::Group { tree } => {
+            let mut top = scope;
+            while draft.scopes[top].depth > 1 {
+                top = draft.scopes[top].parent;
+            }
+            let reduction = draft.scopes[top].reduction.as_ref().filter(|_| tree != Tree::SERIAL)?;
+            let inner = *reduction.axes.last()?;
+            // With further axes, a run of elements must not leave its row.
+            let extent = draft.extents[inner.0 as usize];
+            let stays = reduction.axes.len() == 1 || extent % i64::from(tree.width) == 0;
+            stays.then_some((Term::Axis(inner), tree.width))
+        }
+    }
+}

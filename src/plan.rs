@@ -1,0 +1,191 @@
+//! A plan: the kernels that evaluate a graph, in order, and what each is given. It holds no data and no graph node, so it
+//! serves every graph with the same signature.
+
+use std::sync::Arc;
+
+use lazuli_codegen::{DType, DeviceFacts, Grid, Kernel, Schedule};
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, Place, Result};
+use crate::fuse::flow::{Flow, FlowOp, ValueId};
+use crate::fuse::{Limits, Partition, Reason};
+use crate::graph::canonical::Canonical;
+use crate::runtime::Executable;
+use crate::{fuse, lower};
+
+/// The kernels of one evaluation.
+pub struct Plan {
+    /// Launches, in order.
+    pub steps: Vec<Step>,
+    /// Bytes of each stored value, results and intermediates.
+    pub value_bytes: Vec<usize>,
+    /// The stored value of each root.
+    pub roots: Vec<u32>,
+    /// Bytes that must move at the least: each input read once, each result written once.
+    pub least_bytes: u64,
+}
+
+/// One launch.
+pub struct Step {
+    /// What is computed, for reports.
+    pub kernel: Arc<Kernel>,
+    /// How the device runs it.
+    pub schedule: Schedule,
+    /// The compiled kernel.
+    pub executable: Arc<dyn Executable>,
+    /// Launch shape.
+    pub grid: Grid,
+    /// Size arguments.
+    pub sizes: Vec<i64>,
+    /// Scalar slots, in argument order.
+    pub scalars: Vec<u32>,
+    /// Buffers, in argument order.
+    pub buffers: Vec<Slot>,
+    /// Values written, to be allocated before the launch.
+    pub writes: Vec<u32>,
+    /// Values read for the last time, to be let go after it.
+    pub last_reads: Vec<u32>,
+    /// Why the kernel begins here.
+    pub reason: Reason,
+    /// The line that recorded its first result.
+    pub at: Place,
+    /// Bytes it reads and writes, each buffer once.
+    pub bytes: u64,
+}
+
+/// Where a buffer argument comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// Data of the graph, by number.
+    Leaf(u32),
+    /// A value of this plan, by number.
+    Value(u32),
+}
+
+/// A kernel that is not compiled yet.
+pub struct Uncompiled {
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// How the device runs it.
+    pub schedule: Schedule,
+}
+
+/// Makes the plan of a graph. `compile` gives the executable of each kernel.
+pub fn make_plan(
+    graph: &Canonical,
+    facts: &DeviceFacts,
+    limits: Limits,
+    mut compile: impl FnMut(Uncompiled) -> Result<Arc<dyn Executable>>,
+) -> Result<Plan> {
+    let (flow, partition) = {
+        let _span = tracing::debug_span!("fuse", values = graph.nodes.len()).entered();
+        let flow = fuse::build_flow(graph, facts);
+        let partition = fuse::partition(&flow, limits)?;
+        tracing::debug!(kernels = partition.groups.len(), "partitioned");
+        (flow, partition)
+    };
+    let mut numbers: FxHashMap<ValueId, u32> = FxHashMap::default();
+    let mut plan = Plan { steps: Vec::new(), value_bytes: Vec::new(), roots: Vec::new(), least_bytes: 0 };
+    for group in 0..partition.groups.len() as u32 {
+        for output in outputs(&partition, group) {
+            numbers.insert(output, plan.value_bytes.len() as u32);
+            plan.value_bytes.push(bytes_of(&flow, output)?);
+        }
+        if partition.groups[group as usize].space.contains(&0) {
+            continue;
+        }
+        let lowered = {
+            let reason = partition.groups[group as usize].reason;
+            let _span = tracing::debug_span!("lower", kernel = group, %reason).entered();
+            lower::lower_group(&flow, &partition, group, facts)?
+        };
+        check_types(&lowered.kernel, facts)?;
+        let kernel = Arc::new(lowered.kernel);
+        let executable = compile(Uncompiled { kernel: kernel.clone(), schedule: lowered.schedule })?;
+        let slot = |value: &ValueId| match (&flow.values[*value as usize].op, numbers.get(value)) {
+            (_, Some(number)) => Ok(Slot::Value(*number)),
+            (FlowOp::Leaf(leaf), None) => Ok(Slot::Leaf(*leaf)),
+            _ => Err(Error::Internal("a kernel reads a value that no earlier kernel stored".into())),
+        };
+        let buffers = lowered.reads.iter().chain(&lowered.writes).map(slot).collect::<Result<Vec<Slot>>>()?;
+        let moved = lowered.reads.iter().chain(&lowered.writes);
+        plan.steps.push(Step {
+            grid: lowered.schedule.grid(&kernel, &lowered.sizes),
+            schedule: lowered.schedule,
+            executable,
+            sizes: lowered.sizes,
+            scalars: lowered.scalars,
+            writes: lowered.writes.iter().filter_map(|value| numbers.get(value).copied()).collect(),
+            last_reads: Vec::new(),
+            buffers,
+            reason: partition.groups[group as usize].reason,
+            at: flow.values[lowered.writes[0] as usize].at,
+            bytes: moved.map(|value| bytes_of(&flow, *value).unwrap_or(0) as u64).sum(),
+            kernel,
+        });
+    }
+    let root = |root: &ValueId| numbers.get(root).copied();
+    let roots: Option<Vec<u32>> = flow.roots.iter().map(root).collect();
+    plan.roots = roots.ok_or_else(|| Error::Internal("a root that no kernel stores".into()))?;
+    note_last_reads(&mut plan);
+    plan.least_bytes = least_bytes(&flow);
+    Ok(plan)
+}
+
+fn outputs(partition: &Partition, group: u32) -> impl Iterator<Item = ValueId> {
+    let group = &partition.groups[group as usize];
+    group.sinks.iter().chain(&group.members).copied()
+}
+
+fn bytes_of(flow: &Flow, value: ValueId) -> Result<usize> {
+    let value = &flow.values[value as usize];
+    let bytes = value.len().checked_mul(value.dtype.size_bytes()).filter(|bytes| *bytes <= isize::MAX as usize);
+    bytes.ok_or_else(|| Error::LimitExceeded {
+        op: value.op.name(),
+        what: format!("{:?} elements of {} are more bytes than can be addressed", value.shape, value.dtype),
+        at: value.at,
+    })
+}
+
+/// Refuses kernels that need arithmetic the device lacks.
+fn check_types(kernel: &Kernel, facts: &DeviceFacts) -> Result<()> {
+    let is_f64 = |of: &lazuli_codegen::VarType| *of == lazuli_codegen::VarType::Value(DType::F64);
+    if !facts.has_f64 && kernel.vars.iter().any(is_f64) {
+        return Err(Error::Unsupported { device: facts.name.clone(), what: "f64 arithmetic".into() });
+    }
+    if kernel.parameter_bytes() > facts.max_parameter_bytes as usize {
+        let what = format!("{} bytes of kernel parameters, {} at most", kernel.parameter_bytes(), facts.max_parameter_bytes);
+        return Err(Error::Unsupported { device: facts.name.clone(), what });
+    }
+    Ok(())
+}
+
+/// Intermediate values are let go after the last launch that reads them.
+fn note_last_reads(plan: &mut Plan) {
+    let mut last: FxHashMap<u32, usize> = FxHashMap::default();
+    for (number, step) in plan.steps.iter().enumerate() {
+        for slot in &step.buffers {
+            if let Slot::Value(value) = slot {
+                last.insert(*value, number);
+            }
+        }
+    }
+    for (value, step) in last {
+        if !plan.roots.contains(&value) {
+            plan.steps[step].last_reads.push(value);
+        }
+    }
+}
+
+fn least_bytes(flow: &Flow) -> u64 {
+    let mut leaves: FxHashMap<u32, u64> = FxHashMap::default();
+    for value in &flow.values {
+        if let FlowOp::Leaf(leaf) = value.op {
+            leaves.insert(leaf, (value.len() * value.dtype.size_bytes()) as u64);
+        }
+    }
+    let mut roots = flow.roots.clone();
+    roots.sort_unstable();
+    roots.dedup();
+    leaves.values().sum::<u64>() + roots.iter().map(|root| bytes_of(flow, *root).unwrap_or(0) as u64).sum::<u64>()
+}

@@ -1,0 +1,136 @@
+//! The CUDA runtime: CUDA C compiled by NVRTC, run through the driver. Both libraries are loaded at run time.
+//!
+//! The device's primary context and one stream of our own for each opened device. All work goes through cudarc's plain
+//! functions: its safe layer records two events for each slice, which one stream does not need.
+
+mod device;
+mod fault;
+mod handles;
+mod launch;
+mod libraries;
+mod memory;
+mod nvrtc;
+mod program;
+mod staging;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use cudarc::driver::result;
+use lazuli_codegen::{DeviceFacts, Dialect, EmitOptions, Kernel, Schedule, emit};
+
+use self::device::Properties;
+use self::handles::Handles;
+use self::memory::CudaMemory;
+use self::nvrtc::Target;
+use self::program::{CudaExecutable, Parameters, SourceText};
+use self::staging::Staging;
+use crate::error::{Error, Result};
+use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
+
+/// One CUDA device, opened.
+pub struct CudaRuntime {
+    // Before `handles`, so that pinned memory goes while the context is still there.
+    uploads: Staging,
+    downloads: Staging,
+    facts: DeviceFacts,
+    target: Target,
+    handles: Arc<Handles>,
+}
+
+/// One line for each device in order of number, and one for each thing looked for in vain. Opens none.
+pub(crate) fn candidates() -> (Vec<String>, Vec<String>) {
+    let count = match device::count() {
+        Ok(count) => count,
+        Err(why) => return (Vec::new(), vec![why]),
+    };
+    let describe = |ordinal| {
+        device::description(ordinal).unwrap_or_else(|error| format!("a device that gives {}", fault::text(error)))
+    };
+    let absent = libraries::require_nvrtc().err();
+    ((0..count).map(describe).collect(), absent.into_iter().collect())
+}
+
+impl CudaRuntime {
+    /// Opens a device by its number among the devices that CUDA shows (`CUDA_VISIBLE_DEVICES` may hide some).
+    /// Errors: `DeviceNotFound` with what was looked for; `Unsupported` where NVRTC is missing; `Driver`.
+    pub fn open(ordinal: usize) -> Result<CudaRuntime> {
+        let name = format!("cuda:{ordinal}");
+        let not_found = |looked_for| Error::DeviceNotFound { name: name.clone(), looked_for };
+        let count = device::count().map_err(|why| not_found(vec![why]))?;
+        if ordinal >= count {
+            let (devices, _) = candidates();
+            let devices = devices.iter().enumerate().map(|(i, device)| format!("cuda:{i} is {device}")).collect();
+            return Err(not_found(devices));
+        }
+        libraries::require_nvrtc()
+            .map_err(|why| Error::Unsupported { device: name.clone(), what: format!("compiling kernels: {why}") })?;
+        let properties = Properties::query(ordinal)
+            .map_err(|error| fault::driver(&name, "asking for the device's properties", error))?;
+        let target = Target::new(properties.architecture);
+        let facts = properties.facts(&target.compiler());
+        let handles = Arc::new(Handles::new(name, &properties)?);
+        Ok(CudaRuntime { uploads: Staging::new(), downloads: Staging::new(), facts, target, handles })
+    }
+
+    /// Compiles a kernel from its source.
+    fn compile_source(&self, source: SourceText, contraction: bool) -> Result<CudaExecutable> {
+        CudaExecutable::build(&self.handles, source, &self.target, contraction)
+    }
+}
+
+impl Runtime for CudaRuntime {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        Ok(Box::new(CudaMemory::new(&self.handles, bytes)?))
+    }
+
+    fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
+        let target = CudaMemory::of(target, &self.handles)?.range("upload", target_offset, source.len())?;
+        self.handles.bind()?;
+        // SAFETY: the range was checked.
+        unsafe { self.uploads.upload(&self.handles, source, target) }
+            .map_err(|error| fault::driver(&self.handles.name, format!("upload of {} bytes", source.len()), error))
+    }
+
+    fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
+        let source = CudaMemory::of(source, &self.handles)?.range("download", source_offset, target.len())?;
+        self.handles.bind()?;
+        let bytes = target.len();
+        // SAFETY: the range was checked.
+        unsafe { self.downloads.download(&self.handles, source, target) }
+            .map_err(|error| fault::driver(&self.handles.name, format!("download of {bytes} bytes"), error))
+    }
+
+    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()> {
+        let source = CudaMemory::of(source, &self.handles)?.range("copy", 0, bytes)?;
+        let target = CudaMemory::of(target, &self.handles)?.range("copy", 0, bytes)?;
+        if bytes == 0 || source == target {
+            return Ok(());
+        }
+        self.handles.bind()?;
+        // SAFETY: both ranges were checked; they are whole allocations' starts, so they do not overlap.
+        unsafe { result::memcpy_dtod_async(target, source, bytes, self.handles.stream) }
+            .map_err(|error| fault::driver(&self.handles.name, format!("copy of {bytes} bytes"), error))
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        let emitted = emit(kernel, &schedule, Dialect::CudaC, &EmitOptions { contraction });
+        let parameters = Parameters::of(kernel);
+        let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, parameters };
+        Ok(Arc::new(self.compile_source(source, contraction)?))
+    }
+
+    fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
+        launch::launch(&self.handles, CudaExecutable::of(executable, &self.handles)?, arguments)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.handles.synchronize()
+    }
+}

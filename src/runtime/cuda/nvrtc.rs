@@ -1,0 +1,124 @@
+//! NVRTC: CUDA C in, machine code out.
+
+use std::ffi::{CStr, CString};
+
+use cudarc::nvrtc::result::{self, NvrtcError};
+use cudarc::nvrtc::sys::{self, nvrtcProgram};
+
+/// What to compile for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Target {
+    option: String,
+    /// True for the device's own machine code, false for PTX, which the driver compiles once more.
+    machine_code: bool,
+}
+
+/// Why a source gave no code.
+pub(super) struct Failure {
+    pub(super) log: String,
+    pub(super) options: String,
+}
+
+impl Target {
+    /// The device's own architecture; where this NVRTC is older than the device, PTX for the newest it knows.
+    pub(super) fn new(architecture: u32) -> Self {
+        let known = supported_architectures();
+        let older = known.iter().copied().filter(|&known| known < architecture).max();
+        match older {
+            Some(older) if !known.contains(&architecture) => {
+                Self { option: format!("--gpu-architecture=compute_{older}"), machine_code: false }
+            }
+            _ => Self { option: format!("--gpu-architecture=sm_{architecture}"), machine_code: true },
+        }
+    }
+
+    /// Compiler and target for the key of compiled kernels, such as `NVRTC 13.0 --gpu-architecture=sm_90`.
+    pub(super) fn compiler(&self) -> String {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both numbers are ours to write.
+        let asked = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor) }.result();
+        match asked {
+            Ok(()) => format!("NVRTC {major}.{minor} {}", self.option),
+            Err(error) => format!("NVRTC of unknown version ({error}) {}", self.option),
+        }
+    }
+
+    /// Division, square root and subnormals are IEEE's by NVRTC's own default; only contraction has to be said.
+    fn options(&self, contraction: bool) -> [String; 3] {
+        [self.option.clone(), "--std=c++17".into(), format!("--fmad={contraction}")]
+    }
+}
+
+/// Compiles a source to an image that the driver can load: a cubin, or PTX with a zero byte at its end.
+pub(super) fn compile(source: &str, name: &str, target: &Target, contraction: bool) -> Result<Vec<u8>, Failure> {
+    let options = target.options(contraction);
+    let fail = |log: String| Failure { log, options: options.join(" ") };
+    let call = |call: &'static str| move |error: NvrtcError| format!("{call} gave {error}");
+
+    let text = CString::new(source).map_err(|_| fail("the source has a zero byte".into()))?;
+    // A name ending in .cu is what the log calls the source.
+    let file = CString::new(format!("{name}.cu")).map_err(|_| fail("the name has a zero byte".into()))?;
+    let program = result::create_program(&text, Some(&file)).map_err(|e| fail(call("nvrtcCreateProgram")(e)))?;
+    let program = Program(program);
+    // SAFETY: the program was made above; no option has a zero byte.
+    unsafe { result::compile_program(program.0, &options.each_ref().map(String::as_str)) }
+        .map_err(|error| fail(format!("{}\nnvrtcCompileProgram gave {error}", program.log())))?;
+    let image = if target.machine_code { program.cubin() } else { program.ptx() };
+    image.map_err(|error| fail(call("reading the compiled code")(error)))
+}
+
+/// Architectures this NVRTC compiles for, such as 90; empty where it does not say.
+fn supported_architectures() -> Vec<u32> {
+    let mut count = 0;
+    // SAFETY: the number is ours to write.
+    let counted = unsafe { sys::nvrtcGetNumSupportedArchs(&raw mut count) }.result();
+    let (Ok(()), Ok(count)) = (counted, usize::try_from(count)) else { return Vec::new() };
+    let mut architectures = vec![0; count];
+    // SAFETY: the array holds as many numbers as NVRTC said it would write.
+    match unsafe { sys::nvrtcGetSupportedArchs(architectures.as_mut_ptr()) }.result() {
+        Ok(()) => architectures.into_iter().filter_map(|number| u32::try_from(number).ok()).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// A program of NVRTC's.
+struct Program(nvrtcProgram);
+
+impl Program {
+    fn log(&self) -> String {
+        // SAFETY: the program lives.
+        match unsafe { result::get_program_log(self.0) } {
+            Ok(log) => {
+                let bytes: Vec<u8> = log.into_iter().map(|byte| byte as u8).collect();
+                let text = CStr::from_bytes_until_nul(&bytes).map_or(&*bytes, CStr::to_bytes);
+                String::from_utf8_lossy(text).trim_end().to_owned()
+            }
+            Err(error) => format!("nvrtcGetProgramLog gave {error}"),
+        }
+    }
+
+    fn cubin(&self) -> Result<Vec<u8>, NvrtcError> {
+        let mut bytes = 0;
+        // SAFETY: the program lives, and the number is ours to write.
+        unsafe { sys::nvrtcGetCUBINSize(self.0, &raw mut bytes) }.result()?;
+        let mut image = vec![0u8; bytes];
+        // SAFETY: the image is as long as NVRTC said.
+        unsafe { sys::nvrtcGetCUBIN(self.0, image.as_mut_ptr().cast()) }.result()?;
+        Ok(image)
+    }
+
+    fn ptx(&self) -> Result<Vec<u8>, NvrtcError> {
+        // SAFETY: the program lives.
+        let ptx = unsafe { result::get_ptx(self.0) }?;
+        Ok(ptx.into_iter().map(|byte| byte as u8).collect())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: the program was made by nvrtcCreateProgram, and nobody uses it after this.
+        if let Err(error) = unsafe { result::destroy_program(self.0) } {
+            tracing::warn!("nvrtcDestroyProgram gave {error}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Three-operand operations: the fused multiply-add and the choice.
+
+use std::marker::PhantomData;
+
+use lazuli_codegen::DType;
+
+use super::apply::{Fn3, Map3, pick3};
+use super::register_bytes;
+use super::rounding::{Exact, Rounded, ToBf16, ToF16};
+
+struct MulAdd<T>(PhantomData<T>);
+
+impl Map3 for MulAdd<f32> {
+    type A = f32;
+    type R = f32;
+    #[inline(always)]
+    fn apply(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+impl Map3 for MulAdd<f64> {
+    type A = f64;
+    type R = f64;
+    #[inline(always)]
+    fn apply(a: f64, b: f64, c: f64) -> f64 {
+        a.mul_add(b, c)
+    }
+}
+
+struct Select<T>(PhantomData<T>);
+
+impl<T: Copy> Map3 for Select<T> {
+    type A = u8;
+    type R = T;
+    #[inline(always)]
+    fn apply(condition: u8, on_true: T, on_false: T) -> T {
+        if condition != 0 { on_true } else { on_false }
+    }
+}
+
+/// The loop of `a * b + c` with one rounding, or `None` for integers and bool.
+pub fn mul_add(dtype: DType) -> Option<Fn3> {
+    match dtype {
+        DType::F16 => Some(pick3::<Rounded<MulAdd<f32>, ToF16>>()),
+        DType::BF16 => Some(pick3::<Rounded<MulAdd<f32>, ToBf16>>()),
+        DType::F32 => Some(pick3::<Rounded<MulAdd<f32>, Exact>>()),
+        DType::F64 => Some(pick3::<MulAdd<f64>>()),
+        _ => None,
+    }
+}
+
+/// The loop of `condition ? on_true : on_false`, which only moves bits.
+pub fn select(dtype: DType) -> Fn3 {
+    match register_bytes(dtype) {
+        1 => pick3::<Select<u8>>(),
+        2 => pick3::<Select<u16>>(),
+        4 => pick3::<Select<u32>>(),
+        _ => pick3::<Select<u64>>(),
+    }
+}

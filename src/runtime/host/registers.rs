@@ -1,0 +1,135 @@
+//! Where registers lie: wide ones share scratch memory once nothing reads them any more.
+
+use super::program::{Program, Reg, Step};
+
+/// Gives every register its home.
+pub fn place_registers(program: &mut Program) {
+    let mut places = Places { program, free: Vec::new(), narrow: 0, wide: 0 };
+    let prologue = std::mem::take(&mut places.program.prologue);
+    let body = std::mem::take(&mut places.program.body);
+    // What the prologue computes lives until the end.
+    places.place(&prologue, false);
+    places.place(&body, true);
+    let (narrow, wide) = (places.narrow, places.wide);
+    program.prologue = prologue;
+    program.body = body;
+    program.narrow_bytes = narrow;
+    program.wide_bytes = wide;
+}
+
+struct Places<'p> {
+    program: &'p mut Program,
+    /// Free homes of wide registers: bytes of an element, home.
+    free: Vec<(usize, usize)>,
+    narrow: usize,
+    wide: usize,
+}
+
+impl Places<'_> {
+    fn place(&mut self, steps: &[Step], reuse: bool) {
+        // The last step of this list that touches a register, by register.
+        let mut last = vec![None; self.program.registers.len()];
+        for (at, step) in steps.iter().enumerate() {
+            touches(step, &mut |reg| last[reg.at()] = Some(at));
+        }
+        let mut made = Vec::new();
+        for (at, step) in steps.iter().enumerate() {
+            // Accumulators are live while their loop's body runs, so they get a home before it.
+            makes(step, &mut |reg| {
+                self.take(reg);
+                made.push(reg);
+            });
+            match step {
+                Step::Loop(inner) => self.place(&inner.body, reuse),
+                Step::Tree(inner) => self.place(&inner.body, reuse),
+                _ => {}
+            }
+            if reuse {
+                made.retain(|reg| {
+                    let live = last[reg.at()].is_some_and(|last| last > at);
+                    if !live {
+                        self.give(*reg);
+                    }
+                    live
+                });
+            }
+        }
+    }
+
+    fn take(&mut self, reg: Reg) {
+        let register = &mut self.program.registers[reg.at()];
+        if !register.wide {
+            register.home = self.narrow;
+            // Eight bytes each, so that a step may clear a whole register; accumulators start at a cache line.
+            let bytes = register.bytes * register.count;
+            if register.count > 1 {
+                register.home = self.narrow.next_multiple_of(64);
+            }
+            self.narrow = register.home + bytes.next_multiple_of(8);
+        } else if let Some(at) = self.free.iter().rposition(|&(bytes, _)| bytes == register.bytes) {
+            register.home = self.free.swap_remove(at).1;
+        } else {
+            register.home = self.wide;
+            self.wide += register.bytes;
+        }
+    }
+
+    fn give(&mut self, reg: Reg) {
+        let register = self.program.registers[reg.at()];
+        if register.wide {
+            self.free.push((register.bytes, register.home));
+        }
+    }
+}
+
+/// The registers that a step makes, not counting those of its inner steps.
+fn makes(step: &Step, seen: &mut dyn FnMut(Reg)) {
+    match step {
+        Step::Size { to, .. }
+        | Step::Scalar { to, .. }
+        | Step::Zero { to }
+        | Step::Splat { to, .. }
+        | Step::Load { to, .. }
+        | Step::Gather { to, .. }
+        | Step::Index { to, .. }
+        | Step::Apply1 { to, .. }
+        | Step::Apply2 { to, .. }
+        | Step::Apply3 { to, .. } => seen(*to),
+        Step::Aim { .. } | Step::Store { .. } | Step::Scatter { .. } => {}
+        Step::Loop(inner) => inner.folds.iter().for_each(|fold| seen(fold.acc)),
+        Step::Tree(inner) => inner.folds.iter().for_each(|&(acc, ..)| seen(acc)),
+    }
+}
+
+/// Every register that a step or its inner steps name. Index variables behind an access are narrow or named by an `Index`
+/// step's access, which is looked up by the caller.
+fn touches(step: &Step, seen: &mut dyn FnMut(Reg)) {
+    makes(step, seen);
+    match step {
+        Step::Splat { from, .. } | Step::Store { from, .. } => seen(*from),
+        Step::Gather { index, .. } => seen(*index),
+        Step::Scatter { from, index, .. } => {
+            seen(*from);
+            seen(*index);
+        }
+        Step::Apply1 { a, .. } => seen(*a),
+        Step::Apply2 { a, b, .. } => {
+            seen(*a);
+            seen(*b);
+        }
+        Step::Apply3 { a, b, c, .. } => {
+            seen(*a);
+            seen(*b);
+            seen(*c);
+        }
+        Step::Loop(inner) => {
+            inner.body.iter().for_each(|step| touches(step, seen));
+            inner.folds.iter().for_each(|fold| seen(fold.value));
+        }
+        Step::Tree(inner) => {
+            inner.body.iter().for_each(|step| touches(step, seen));
+            inner.folds.iter().for_each(|&(_, value, _)| seen(value));
+        }
+        _ => {}
+    }
+}

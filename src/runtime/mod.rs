@@ -1,0 +1,76 @@
+//! The runtimes: where kernels are compiled and run. The only folder with `unsafe`.
+//!
+//! A runtime takes kernels and bytes. It never sees a graph, a shape or a plan.
+
+pub mod bytes;
+pub mod pool;
+
+pub mod discover;
+
+#[cfg(feature = "cuda")]
+pub mod cuda;
+#[cfg(feature = "opencl")]
+pub mod opencl;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use lazuli_codegen::{DeviceFacts, Grid, Kernel, Scalar, Schedule};
+
+use crate::error::Result;
+
+/// One device, opened: its memory, its compiler and one in-order queue.
+///
+/// All calls may come from several threads at once. Work is ordered as it was submitted: a launch sees every transfer and
+/// launch submitted before it, so memory may be used again as soon as its last use is submitted.
+pub trait Runtime: Send + Sync {
+    /// What lowering must know of the device.
+    fn facts(&self) -> &DeviceFacts;
+
+    /// Bytes of uninitialised device memory; `bytes` is at least 1. It is aligned to 64 bytes or more.
+    /// Errors: `OutOfMemory`, `Driver`.
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>>;
+
+    /// Copies host bytes into device memory. `source` may be changed or freed once the call is back.
+    fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()>;
+
+    /// Copies device memory to the host, after all work submitted before it.
+    fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()>;
+
+    /// Copies `bytes` from the start of one memory of this device to the start of another.
+    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()>;
+
+    /// Emits and compiles a kernel. `contraction` allows fused multiply-adds that round once.
+    /// Errors: `Compile`, with the log and the source; `Unsupported`.
+    fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>>;
+
+    /// Submits one launch.
+    fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()>;
+
+    /// Waits until all submitted work is done, and reports its faults.
+    fn synchronize(&self) -> Result<()>;
+}
+
+/// Memory of one runtime, freed when dropped. The runtime that made it recovers its own type through `Any`.
+pub trait Memory: Any + Send + Sync {
+    /// Size in bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// A compiled kernel of one runtime.
+pub trait Executable: Any + Send + Sync {
+    /// The emitted source; on the host a printed form of the kernel IR.
+    fn source(&self) -> &str;
+}
+
+/// The arguments of one launch, in the order of the kernel's parameters.
+pub struct LaunchArgs<'a> {
+    /// One for each of `Kernel::buffers`.
+    pub buffers: &'a [&'a dyn Memory],
+    /// One for each size parameter. Converted to i32 where the kernel's index width is 32 bits.
+    pub sizes: &'a [i64],
+    /// One for each of `Kernel::scalars`.
+    pub scalars: &'a [Scalar],
+    /// Groups and threads, from `Schedule::grid`.
+    pub grid: Grid,
+}

@@ -1,0 +1,113 @@
+//! The OpenCL runtime: OpenCL C 1.2 on any vendor's device, through an ICD loader that is loaded at run time.
+//!
+//! One context and one in-order queue for each opened device. opencl3's owning types panic where a release or an argument
+//! fails, so this folder calls the plain functions beneath them and maps every code.
+
+mod fault;
+mod handles;
+mod launch;
+mod memory;
+mod platform;
+mod program;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use lazuli_codegen::{DeviceFacts, Dialect, EmitOptions, Kernel, Schedule, emit};
+
+use self::handles::Handles;
+use self::memory::OpenClMemory;
+use self::platform::Limits;
+use self::program::{OpenClExecutable, SourceText};
+use crate::error::{Error, Result};
+use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
+
+pub(crate) use self::platform::Class;
+
+/// One OpenCL device, opened.
+pub struct OpenClRuntime {
+    handles: Arc<Handles>,
+    limits: Limits,
+}
+
+/// A device that could be opened: its number is its place in the list.
+pub(crate) struct Candidate {
+    pub(crate) class: Class,
+    pub(crate) description: String,
+}
+
+/// The devices in order of number, and a line for each thing looked for in vain. Opens none.
+pub(crate) fn candidates() -> (Vec<Candidate>, Vec<String>) {
+    let (listed, absent) = platform::list();
+    let candidates =
+        listed.iter().map(|listed| Candidate { class: listed.class(), description: listed.description() }).collect();
+    (candidates, absent)
+}
+
+impl OpenClRuntime {
+    /// Opens a device by number: GPUs first over all platforms, then accelerators, then CPUs.
+    /// Errors: `DeviceNotFound` with what was looked for; `Driver`.
+    pub fn open(index: usize) -> Result<OpenClRuntime> {
+        let name = format!("opencl:{index}");
+        let (listed, absent) = platform::list();
+        let Some(listed_device) = listed.get(index) else {
+            let mut looked_for: Vec<String> = listed
+                .iter()
+                .enumerate()
+                .map(|(i, listed)| format!("opencl:{i} is {}", listed.description()))
+                .collect();
+            looked_for.extend(absent);
+            return Err(Error::DeviceNotFound { name, looked_for });
+        };
+        let limits =
+            platform::limits(listed_device).map_err(|error| fault::driver(&name, "clGetDeviceInfo", error.0))?;
+        let handles = Arc::new(Handles::new(name, listed_device.device.id())?);
+        Ok(OpenClRuntime { handles, limits })
+    }
+
+    /// Builds a kernel from its source.
+    fn compile_source(&self, source: &SourceText) -> Result<OpenClExecutable> {
+        OpenClExecutable::build(&self.handles, source, &self.limits.options)
+    }
+}
+
+impl Runtime for OpenClRuntime {
+    fn facts(&self) -> &DeviceFacts {
+        &self.limits.facts
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        let (most, global) = (self.limits.facts.max_allocation_bytes, self.limits.global_memory_bytes);
+        Ok(Box::new(OpenClMemory::new(&self.handles, bytes, most, global)?))
+    }
+
+    fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
+        OpenClMemory::of(target, &self.handles)?.upload(source, target_offset)
+    }
+
+    fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
+        OpenClMemory::of(source, &self.handles)?.download(source_offset, target)
+    }
+
+    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()> {
+        let source = OpenClMemory::of(source, &self.handles)?;
+        OpenClMemory::of(target, &self.handles)?.copy_from(source, bytes)
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        let emitted = emit(kernel, &schedule, Dialect::OpenClC, &EmitOptions { contraction });
+        let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, index: kernel.index };
+        Ok(Arc::new(self.compile_source(&source)?))
+    }
+
+    fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
+        let executable = OpenClExecutable::of(executable, &self.handles)?;
+        launch::launch(&self.handles, executable, arguments, &self.limits.max_items)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.handles.synchronize()
+    }
+}

@@ -1,0 +1,173 @@
+//! The pool of device memory: freed blocks are kept by size and used again, without asking the driver.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Memory, Runtime};
+use crate::error::{Error, Result};
+use crate::graph::Storage;
+
+/// Device memory handed out in blocks, over one runtime.
+///
+/// Sizes are rounded up to an eighth of their power of two, so that arrays that grow a little reuse each other's blocks;
+/// a request takes the smallest free block that is not more than a quarter too large. The runtime's queue is in order, so
+/// a block may be handed out again while its last launch is still running.
+pub struct Pool {
+    device: String,
+    runtime: Arc<dyn Runtime>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    free: BTreeMap<usize, Vec<Box<dyn Memory>>>,
+    live_bytes: u64,
+    peak_bytes: u64,
+    pooled_bytes: u64,
+}
+
+/// Bytes in use, at their peak and kept for reuse.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolUse {
+    /// Bytes held by arrays and by evaluations under way.
+    pub live: u64,
+    /// The most that was ever live.
+    pub peak: u64,
+    /// Bytes free in the pool.
+    pub pooled: u64,
+}
+
+impl Pool {
+    /// An empty pool.
+    pub fn new(device: String, runtime: Arc<dyn Runtime>) -> Arc<Self> {
+        Arc::new(Self { device, runtime, state: Mutex::default() })
+    }
+
+    /// A block of at least `bytes` bytes, with whatever its last user left in it. Where the device has none left, the pool
+    /// is emptied and the device asked again.
+    pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Arc<Block>> {
+        let size = rounded(bytes);
+        let memory = match self.take_free(size) {
+            Some(memory) => memory,
+            None => self.runtime.allocate(size).or_else(|_| {
+                self.trim();
+                self.runtime.synchronize()?;
+                self.runtime.allocate(size)
+            }).map_err(|error| self.out_of_memory(error, bytes))?,
+        };
+        let mut state = self.lock();
+        state.live_bytes += memory.bytes() as u64;
+        state.peak_bytes = state.peak_bytes.max(state.live_bytes);
+        Ok(Arc::new(Block { memory: Some(memory), pool: self.clone() }))
+    }
+
+    /// Gives every free block back to the device.
+    pub fn trim(&self) {
+        let released = {
+            let mut state = self.lock();
+            state.pooled_bytes = 0;
+            std::mem::take(&mut state.free)
+        };
+        drop(released);
+    }
+
+    /// Bytes in use and in store.
+    pub fn usage(&self) -> PoolUse {
+        let state = self.lock();
+        PoolUse { live: state.live_bytes, peak: state.peak_bytes, pooled: state.pooled_bytes }
+    }
+
+    fn take_free(&self, size: usize) -> Option<Box<dyn Memory>> {
+        let mut state = self.lock();
+        let (&found, blocks) = state.free.range_mut(size..=size + size / 4).next()?;
+        let memory = blocks.pop()?;
+        if blocks.is_empty() {
+            state.free.remove(&found);
+        }
+        state.pooled_bytes -= memory.bytes() as u64;
+        Some(memory)
+    }
+
+    fn give_back(&self, memory: Box<dyn Memory>) {
+        let bytes = memory.bytes();
+        let mut state = self.lock();
+        state.live_bytes -= bytes as u64;
+        state.pooled_bytes += bytes as u64;
+        state.free.entry(bytes).or_default().push(memory);
+        // Blocks of sizes no longer asked for must not pile up: never keep more than the peak of what was live.
+        let mut released = Vec::new();
+        while state.pooled_bytes > state.peak_bytes {
+            let Some(mut entry) = state.free.first_entry() else { break };
+            let Some(memory) = entry.get_mut().pop() else { break };
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+            state.pooled_bytes -= memory.bytes() as u64;
+            released.push(memory);
+        }
+        drop(state);
+        drop(released);
+    }
+
+    fn out_of_memory(&self, error: Error, bytes: usize) -> Error {
+        match error {
+            Error::OutOfMemory { message, .. } => Error::OutOfMemory {
+                device: self.device.clone(),
+                bytes: bytes as u64,
+                live_bytes: self.lock().live_bytes,
+                message,
+            },
+            other => other,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Next multiple of an eighth of the power of two below; 256 bytes at least.
+fn rounded(bytes: usize) -> usize {
+    let bytes = bytes.max(256);
+    let step = (bytes.next_power_of_two() / 16).max(256);
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
+/// One block of a pool; it goes back when dropped.
+pub struct Block {
+    memory: Option<Box<dyn Memory>>,
+    pool: Arc<Pool>,
+}
+
+impl Block {
+    /// The memory, for the runtime.
+    pub fn memory(&self) -> Result<&dyn Memory> {
+        self.memory.as_deref().ok_or_else(|| Error::Internal("a block without memory".into()))
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            self.pool.give_back(memory);
+        }
+    }
+}
+
+impl Storage for Block {
+    fn bytes(&self) -> usize {
+        self.memory.as_ref().map_or(0, |memory| memory.bytes())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Block({} bytes on {})", self.bytes(), self.pool.device)
+    }
+}
