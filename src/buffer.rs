@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bitflags::bitflags;
 
-use crate::array::{Array, IntoShape};
 use crate::array::transfer::{check_count, download};
+use crate::array::{Array, IntoShape};
 use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::{Error, Result};

@@ -121,6 +121,75 @@ fn comparisons_choices_and_casts() -> Outcome {
 }
 
 #[test]
+fn functions_by_their_names() -> Outcome {
+    type Case = (&'static str, fn(&Array<f64>) -> Array<f64>, fn(f64) -> f64);
+    let cases: [Case; 30] = [
+        ("sqrt", Array::sqrt, f64::sqrt),
+        ("cbrt", Array::cbrt, f64::cbrt),
+        ("recip", Array::recip, f64::recip),
+        ("exp", Array::exp, f64::exp),
+        ("exp2", Array::exp2, f64::exp2),
+        ("expm1", Array::expm1, f64::exp_m1),
+        ("log", Array::log, f64::ln),
+        ("ln", Array::ln, f64::ln),
+        ("log2", Array::log2, f64::log2),
+        ("log10", Array::log10, f64::log10),
+        ("log1p", Array::log1p, f64::ln_1p),
+        ("sin", Array::sin, f64::sin),
+        ("cos", Array::cos, f64::cos),
+        ("tan", Array::tan, f64::tan),
+        ("asin", Array::asin, f64::asin),
+        ("acos", Array::acos, f64::acos),
+        ("atan", Array::atan, f64::atan),
+        ("sinh", Array::sinh, f64::sinh),
+        ("cosh", Array::cosh, f64::cosh),
+        ("tanh", Array::tanh, f64::tanh),
+        ("asinh", Array::asinh, f64::asinh),
+        ("acosh", |x| (x + 1.0).acosh(), |x| (x + 1.0).acosh()),
+        ("atanh", Array::atanh, f64::atanh),
+        ("floor", Array::floor, f64::floor),
+        ("ceil", Array::ceil, f64::ceil),
+        ("round", |x| (x * 10.0).round(), |x| (x * 10.0).round_ties_even()),
+        ("trunc", |x| (x * -3.0).trunc(), |x| (x * -3.0).trunc()),
+        ("abs", |x| (-x).abs(), |x| x),
+        ("sign", |x| (-x).sign(), |_| -1.0),
+        ("square", Array::square, |x| x * x),
+    ];
+    let h = Array1::linspace(0.05, 0.95, 19);
+    let x = host().to_device(&h)?;
+    for (name, ours, theirs) in cases {
+        for (ours, theirs) in ours(&x).get()?.iter().zip(h.mapv(theirs)) {
+            assert!((ours - theirs).abs() <= 1e-14 * theirs.abs().max(1.0), "{name}: {ours} is not {theirs}");
+        }
+    }
+    let sum = (x.erf() + x.erfc()).get()?;
+    assert!(sum.iter().all(|v| (v - 1.0).abs() < 1e-14));
+    let (a, b) = (host().from_slice(&[-3.0f64])?, host().from_slice(&[4.0f64])?);
+    let pairs = [(a.atan2(&b), (-3.0f64).atan2(4.0)), (a.hypot(&b), 5.0), (b.pow(&a), 4.0f64.powi(-3))];
+    for (ours, theirs) in pairs.iter().chain(&[(b.copysign(&a), -4.0), (a.maximum(&b), 4.0), (a.minimum(&b), -3.0)]) {
+        assert!((ours.item()? - theirs).abs() < 1e-14);
+    }
+    assert_eq!((a.floor_divide(2.0).item()?, a.remainder(2.0).item()?, (a % 2.0).item()?), (-2.0, 1.0, -1.0));
+    let odd = host().from_slice(&[f32::NAN, f32::INFINITY, 1.0])?;
+    same(&odd.is_inf(), arr1(&[false, true, false]).into_dyn());
+    same(&odd.is_finite(), arr1(&[false, false, true]).into_dyn());
+    Ok(())
+}
+
+#[test]
+fn rank_has_no_limit() -> Outcome {
+    let shape: Vec<usize> = [2; 10].into_iter().chain([1; 18]).collect();
+    let x = host().arange(0, 1024, 1).reshape(&shape);
+    let y = x.t() + 0;
+    assert_eq!(y.ndim(), 28);
+    let values = y.get()?;
+    assert_eq!((values.iter().nth(1), values.iter().nth(3)), (Some(&512), Some(&768)));
+    let z = host().arange(0i64, 2592, 1).reshape([2, 3, 2, 3, 2, 3, 2, 3, 2]);
+    assert_eq!((z.t() * z.reshape(z.t().shape())).sum().item()?, 4_360_377_096);
+    Ok(())
+}
+
+#[test]
 fn slices_are_those_of_ndarray() {
     let (x, h) = counted((5, 6, 7));
     macro_rules! check {
@@ -150,16 +219,20 @@ fn slices_are_those_of_ndarray() {
 #[test]
 fn views_cost_no_launch() -> Outcome {
     let (x, h) = counted((3, 4, 5));
-    let before = host().counters().launches;
     let device = Device::open("host", Config::default())?;
     let y = device.to_device(&h)?;
-    assert!(before <= host().counters().launches);
     same(&y.t(), h.t().into_owned().into_dyn());
     same(&y.permute(&[2, 0, -2]), h.view().permuted_axes([2, 0, 1]).as_standard_layout().into_owned().into_dyn());
-    same(&y.flip(1).slice(s![1, ..;2, ..;-2]), h.slice(s![1, ..;-1, ..]).slice(s![..;2, ..;-2]).into_owned().into_dyn());
+    same(
+        &y.flip(1).slice(s![1, ..;2, ..;-2]),
+        h.slice(s![1, ..;-1, ..]).slice(s![..;2, ..;-2]).into_owned().into_dyn(),
+    );
     same(&y.index_axis(-1, -2), h.index_axis(Axis(2), 3).into_owned().into_dyn());
     same(&y.reshape([12, 5]).swap_axes(0, 1), h.to_shape((12, 5)).unwrap().t().into_owned().into_dyn());
-    same(&y.slice(s![0, 0..1, ..]).broadcast_to([2, 3, 5]), h.slice(s![0, 0..1, ..]).broadcast((2, 3, 5)).unwrap().into_owned().into_dyn());
+    same(
+        &y.slice(s![0, 0..1, ..]).broadcast_to([2, 3, 5]),
+        h.slice(s![0, 0..1, ..]).broadcast((2, 3, 5)).unwrap().into_owned().into_dyn(),
+    );
     same(&y.slice(s![3..3, .., ..]), Array3::<i32>::zeros((0, 4, 5)).into_dyn());
     assert_eq!(y.slice(s![2, 1, 3]).item()?, h[[2, 1, 3]]);
     assert_eq!(device.counters().launches, 0, "a view launched a kernel");
@@ -212,7 +285,10 @@ fn reductions_over_any_axes() -> Outcome {
     same(&x.sum_axis(-1), wide.sum_axis(Axis(2)).into_dyn());
     same(&x.sum_axes(&[0, -1]), wide.sum_axis(Axis(2)).sum_axis(Axis(0)).into_dyn());
     same(&x.sum_axes(&[]), wide.clone().into_dyn());
-    same(&x.t().sum_axes_keep(&[0, 2]), wide.sum_axis(Axis(2)).sum_axis(Axis(0)).insert_axis(Axis(0)).insert_axis(Axis(2)).into_dyn());
+    same(
+        &x.t().sum_axes_keep(&[0, 2]),
+        wide.sum_axis(Axis(2)).sum_axis(Axis(0)).insert_axis(Axis(0)).insert_axis(Axis(2)).into_dyn(),
+    );
     same(&x.max_axis(0), h.index_axis(Axis(0), 2).into_owned().into_dyn());
     same(&x.min_axes_keep(&[1, 2]), h.slice(s![.., ..1, ..1]).into_owned().into_dyn());
     same(&x.mean_axis(0), wide.mapv(|v| v as f64).mean_axis(Axis(0)).unwrap().into_dyn());
@@ -245,8 +321,13 @@ fn arrays_made_from_nothing() -> Outcome {
     same(&device.arange(i64::MIN, i64::MIN + 3, 2), arr1(&[i64::MIN, i64::MIN + 2]).into_dyn());
     same(&device.arange(0.0f32, 1.0, 0.25), arr1(&[0.0f32, 0.25, 0.5, 0.75]).into_dyn());
     same(&device.arange(3, 0, 1), Array1::<i32>::zeros(0).into_dyn());
-    same(&device.arange(f16::from_f32(1.0), f16::from_f32(0.0), f16::from_f32(-0.5)), arr1(&[f16::from_f32(1.0), f16::from_f32(0.5)]).into_dyn());
-    for bad in [device.arange(0.0f32, 1.0, 0.0), device.arange(0.0, f32::NAN, 1.0), device.arange(0.0, f32::INFINITY, 1.0)] {
+    same(
+        &device.arange(f16::from_f32(1.0), f16::from_f32(0.0), f16::from_f32(-0.5)),
+        arr1(&[f16::from_f32(1.0), f16::from_f32(0.5)]).into_dyn(),
+    );
+    for bad in
+        [device.arange(0.0f32, 1.0, 0.0), device.arange(0.0, f32::NAN, 1.0), device.arange(0.0, f32::INFINITY, 1.0)]
+    {
         assert!(bad.get().unwrap_err().to_string().contains("arange"));
     }
     assert!(device.zeros::<f32>([usize::MAX, 2]).get().unwrap_err().to_string().contains("zeros"));
@@ -264,18 +345,27 @@ fn every_layout_goes_to_the_device_and_back() -> Outcome {
     let device = host();
     let h = counted((3, 4, 5)).1;
     same(&device.to_device(&h.view().reversed_axes())?, h.t().into_owned().into_dyn());
-    same(&device.to_device(&h.view().permuted_axes([1, 2, 0]))?, h.view().permuted_axes([1, 2, 0]).into_owned().into_dyn());
+    same(
+        &device.to_device(&h.view().permuted_axes([1, 2, 0]))?,
+        h.view().permuted_axes([1, 2, 0]).into_owned().into_dyn(),
+    );
     same(&device.to_device(&h.slice(s![..;-1, 1..3, ..;2]))?, h.slice(s![..;-1, 1..3, ..;2]).into_owned().into_dyn());
     same(&device.to_device(&h.slice(s![..;-1, .., ..]))?, h.slice(s![..;-1, .., ..]).into_owned().into_dyn());
-    same(&device.to_device(&h.slice(s![0, .., 0]).broadcast((2, 4)).unwrap())?, h.slice(s![0, .., 0]).broadcast((2, 4)).unwrap().into_owned().into_dyn());
+    same(
+        &device.to_device(&h.slice(s![0, .., 0]).broadcast((2, 4)).unwrap())?,
+        h.slice(s![0, .., 0]).broadcast((2, 4)).unwrap().into_owned().into_dyn(),
+    );
     same(&device.to_device(&h.clone().into_shared())?, h.clone().into_dyn());
     same(&device.to_device(&h.clone().into_dyn())?, h.clone().into_dyn());
     same(&device.to_device(&ndarray::arr0(4u8))?, ndarray::arr0(4u8).into_dyn());
     same(&device.to_device(&Array2::<f64>::zeros((0, 3)))?, Array2::<f64>::zeros((0, 3)).into_dyn());
     let fortran = device.to_device(&h.slice(s![0, .., ..]).t())?;
-    same(&(&fortran + &device.to_device(&h.slice(s![0, .., ..]).t().as_standard_layout())?), (&h.slice(s![0, .., ..]).t() * 2).as_standard_layout().into_owned().into_dyn());
+    same(
+        &(&fortran + &device.to_device(&h.slice(s![0, .., ..]).t().as_standard_layout())?),
+        (&h.slice(s![0, .., ..]).t() * 2).as_standard_layout().into_owned().into_dyn(),
+    );
 
-    let mut source = Array1::from_iter(0..100);
+    let mut source = Array1::from_iter(0..100i32);
     let x = device.to_device(&source)?;
     source.fill(-1);
     assert_eq!(x.sum().item()?, 4950);
@@ -300,7 +390,10 @@ fn every_layout_goes_to_the_device_and_back() -> Outcome {
 fn several_results_of_different_types() -> Outcome {
     let x = host().from_slice(&[1.0f32, 2.0])?;
     let (a, b, c) = lazuli::get((&(&x * 2.0), &x.gt(1.5), &x.cast::<i64>()))?;
-    assert_eq!((a, b, c), (arr1(&[2.0f32, 4.0]).into_dyn(), arr1(&[false, true]).into_dyn(), arr1(&[1i64, 2]).into_dyn()));
+    assert_eq!(
+        (a, b, c),
+        (arr1(&[2.0f32, 4.0]).into_dyn(), arr1(&[false, true]).into_dyn(), arr1(&[1i64, 2]).into_dyn())
+    );
     let list = [&x + 1.0, x.slice(s![..1])];
     let got = lazuli::get(&list[..])?;
     assert_eq!(got[1], arr1(&[1.0f32]).into_dyn());
@@ -328,7 +421,7 @@ fn the_first_mistake_is_reported_with_its_line() -> Outcome {
     let bad = x.slice(s![0..9, ..]);
     let after = ((2.0 * bad.t()).sum_axis(5).insert_axis(9) - &x).reshape([7]).cast::<i8>();
     let message = after.get().unwrap_err().to_string();
-    for part in ["slice", "0..9", "axis 0", "extent 2", "[2, 3]", &format!("array_api.rs:{line}")] {
+    for part in ["slice", "..9", "axis 0", "extent 2", "[2, 3]", &format!("array_api.rs:{line}")] {
         assert!(message.contains(part), "{part} is missing in: {message}");
     }
     assert_eq!(message, after.check().unwrap_err().to_string());
@@ -365,7 +458,7 @@ fn printing_never_launches() -> Outcome {
     assert_eq!(y.to_string(), "Array<f32>[2, 2] (not evaluated: mul)");
     assert_eq!(format!("{y:?}"), "Array<f32>[2, 2] on host, not evaluated: mul");
     assert_eq!(format!("{x:?}"), "Array<f32>[2, 2] on host, evaluated");
-    let big = device.to_device(&Array1::from_iter(0..100_000))?;
+    let big = device.to_device(&Array1::from_iter(0..100_000i32))?;
     assert_eq!(big.to_string(), "Array<i32>[100000] starting [0, 1, 2, 3, 4, 5, 6, 7]");
     assert!(x.reshape([3]).to_string().contains("failed: reshape"));
     assert_eq!(device.counters().launches, 0);
@@ -409,7 +502,14 @@ fn arrays_and_devices_cross_threads() {
     crosses::<Array<bool>>();
     let a = host().arange(0, 6, 1).reshape([2, 3]) + 1;
     let sums = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..8).map(|k| scope.spawn({ let a = &a; move || (a + k).get().unwrap().sum() })).collect();
+        let threads: Vec<_> = (0..8)
+            .map(|k| {
+                scope.spawn({
+                    let a = &a;
+                    move || (a + k).get().unwrap().sum()
+                })
+            })
+            .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum::<i32>()
     });
     assert_eq!(sums, 336);

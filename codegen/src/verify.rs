@@ -233,9 +233,7 @@ impl Verifier<'_> {
     fn is_type(&self, var: Var, expected: VarType) -> Result<(), String> {
         match self.kernel.vars.get(var.0 as usize) {
             None => Err(format!("variable {} is not there", var.0)),
-            Some(&found) => {
-                check(found == expected, || format!("variable {} is {found:?}, not {expected:?}", var.0))
-            }
+            Some(&found) => check(found == expected, || format!("variable {} is {found:?}, not {expected:?}", var.0)),
         }
     }
 }

@@ -3,18 +3,20 @@
 mod common;
 
 use std::{
-    env,
-    ffi::{CStr, CString, c_char, c_int, c_void},
     fs,
     path::{Path, PathBuf},
-    ptr,
 };
 
-use libloading::Library;
+use common::{Builder, INNER, Reduction, at, nvrtc::Nvrtc, opencl::OpenCl};
+use lazuli_codegen::{
+    BinaryOp, DType, Dialect, EmitOptions, Expr, Kernel, ReduceOp, Schedule, Span, Tree, UnaryOp, Var, emit,
+    verify_kernel,
+};
 
 fn golden(extension: &str) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).expect("golden folder").map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).expect("golden folder").map(|file| file.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|found| found == extension));
     files.sort();
     files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).expect("golden file"))).collect()
@@ -22,7 +24,7 @@ fn golden(extension: &str) -> Vec<(PathBuf, String)> {
 
 #[test]
 fn opencl_accepts_every_golden_kernel() {
-    let opencl = match common::opencl::OpenCl::open() {
+    let opencl = match OpenCl::open() {
         Ok(opencl) => opencl,
         Err(reason) => return println!("SKIP golden_compiles: {reason}"),
     };
@@ -39,9 +41,6 @@ fn nvrtc_accepts_every_golden_kernel() {
     };
     for (file, text) in golden("cu") {
         let ptx = nvrtc.ptx(&text).unwrap_or_else(|log| panic!("{}:\n{log}", file.display()));
-        if env::var_os("LAZULI_PTX").is_some() {
-            fs::write(Path::new("/tmp").join(file.file_name().unwrap()).with_extension("ptx"), &ptx).unwrap();
-        }
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         assert!(!ptx.contains(".local "), "{name} keeps an array out of registers");
         if name == "triad_f32_x4" {
@@ -53,102 +52,73 @@ fn nvrtc_accepts_every_golden_kernel() {
     }
 }
 
-/// NVRTC, loaded at run time.
-struct Nvrtc {
-    library: Library,
-    /// Kept loaded: NVRTC finds it by name.
-    _builtins: Option<Library>,
+/// Every operation, cast and reduction that is defined on elements of a type.
+fn every_operation(dtype: DType, schedule: &Schedule) -> Kernel {
+    let mut k = Builder::new("every_operation");
+    let (a, b) = (k.input(dtype), k.input(dtype));
+    let (i, j) = (k.parallel(), k.axis());
+    let pitch = k.size();
+    let mut body = Vec::new();
+    let here = at(None, &[(i, None)]);
+    let (a_value, b_value) = (k.load(&mut body, a, &here, false), k.load(&mut body, b, &here, false));
+    let mut results: Vec<Var> = Vec::new();
+    for op in UnaryOp::ALL.into_iter().filter(|op| op.result(dtype).is_some()) {
+        results.push(k.unary(&mut body, op, a_value));
+    }
+    for op in BinaryOp::ALL.into_iter().filter(|op| op.result(dtype).is_some()) {
+        results.push(k.binary(&mut body, op, a_value, b_value));
+    }
+    for to in DType::ALL {
+        results.push(k.value(&mut body, to, Expr::Cast(a_value)));
+    }
+    if dtype.is_float() {
+        results.push(k.value(&mut body, dtype, Expr::MulAdd(a_value, b_value, a_value)));
+    }
+    let zero = k.value(&mut body, dtype, Expr::Zero);
+    let is_less = k.binary(&mut body, BinaryOp::Lt, a_value, zero);
+    results.push(k.value(&mut body, dtype, Expr::Select { condition: is_less, on_true: zero, on_false: b_value }));
+    let tree = match schedule {
+        Schedule::Group { tree } => *tree,
+        Schedule::Map { .. } => Tree::SERIAL,
+    };
+    for op in ReduceOp::ALL.into_iter().filter(|op| op.accepts(dtype)) {
+        let mut inner = Vec::new();
+        let value = k.load(&mut inner, a, &at(None, &[(i, Some(pitch)), (j, None)]), true);
+        let reduction = Reduction { axes: vec![j], span: Span::Whole, tree, body: inner };
+        results.push(k.reduce(&mut body, reduction, op, value));
+    }
+    for value in results {
+        let out = k.output(k.dtype(value));
+        k.store(&mut body, out, &here, value, false);
+    }
+    k.finish(body)
 }
 
-type Program = *mut c_void;
-
-impl Nvrtc {
-    /// Looks in LAZULI_NVRTC_DIR, where packages put it, and in the loader's own path; the error lists what was tried.
-    fn open() -> Result<Self, String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut folders: Vec<PathBuf> = env::var_os("LAZULI_NVRTC_DIR").map(PathBuf::from).into_iter().collect();
-        folders.push("/opt/nvrtc/nvidia/cu13/lib".into());
-        folders.push("/usr/local/cuda/lib64".into());
-        for lib in fs::read_dir(root.join(".venv/lib")).into_iter().flatten().flatten() {
-            let packages = lib.path().join("site-packages/nvidia");
-            folders.extend(["cu13/lib", "cuda_nvrtc/lib"].map(|folder| packages.join(folder)));
-        }
-        folders.push(PathBuf::new());
-        let mut tried = Vec::new();
-        for folder in folders {
-            for name in ["libnvrtc.so.13", "libnvrtc.so.12"] {
-                let path = folder.join(name);
-                let builtins = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).find(|path| {
-                    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    name.starts_with("libnvrtc-builtins.so.")
-                });
-                // SAFETY: these are NVIDIA's libraries, whose initialisers do nothing but set themselves up.
-                unsafe {
-                    let builtins = builtins.and_then(|path| Library::new(path).ok());
-                    match Library::new(&path) {
-                        Ok(library) => return Ok(Self { library, _builtins: builtins }),
-                        Err(_) => tried.push(path.display().to_string()),
-                    }
-                }
+#[test]
+fn both_accept_every_operation_on_every_type() {
+    let (opencl, nvrtc) = (OpenCl::open(), Nvrtc::open());
+    if let Err(reason) = &opencl {
+        println!("SKIP golden_compiles in OpenCL C: {reason}");
+    }
+    if let Err(looked_for) = &nvrtc {
+        println!("SKIP golden_compiles in CUDA C: no NVRTC (looked for {looked_for})");
+    }
+    let group = |lanes, width| Schedule::Group { tree: Tree { lanes, width } };
+    for dtype in DType::ALL {
+        // The CPU's schedules for PoCL, where a compilation takes long, and a GPU's for NVRTC.
+        for schedule in [INNER, group(128, 2), group(1, 4)] {
+            let kernel = every_operation(dtype, &schedule);
+            verify_kernel(&kernel, &schedule).unwrap_or_else(|error| panic!("{dtype}: {error}"));
+            let text = |dialect| emit(&kernel, &schedule, dialect, &EmitOptions::default()).text;
+            let is_gpu = matches!(schedule, Schedule::Group { tree } if tree.lanes > 1);
+            if let (Ok(opencl), false) = (&opencl, is_gpu) {
+                let text = text(Dialect::OpenClC);
+                opencl.build(&text).unwrap_or_else(|log| panic!("{dtype} under {schedule:?}:\n{log}\n{text}"));
             }
-        }
-        Err(tried.join(", "))
-    }
-
-    /// Compiles for compute_90; the error is the compiler's log.
-    fn ptx(&self, text: &str) -> Result<String, String> {
-        let text = CString::new(text).expect("text");
-        let options = [c"--gpu-architecture=compute_90", c"--fmad=false"].map(CStr::as_ptr);
-        // SAFETY: the signatures are those of nvrtc.h, every pointer outlives its call, and buffers are as long as NVRTC
-        // says its answers are.
-        unsafe {
-            let create = self
-                .library
-                .get::<unsafe extern "C" fn(
-                    *mut Program,
-                    *const c_char,
-                    *const c_char,
-                    c_int,
-                    *const *const c_char,
-                    *const *const c_char,
-                ) -> c_int>(b"nvrtcCreateProgram")
-                .expect("nvrtcCreateProgram");
-            let compile = self
-                .library
-                .get::<unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int>(b"nvrtcCompileProgram")
-                .expect("nvrtcCompileProgram");
-            let destroy = self
-                .library
-                .get::<unsafe extern "C" fn(*mut Program) -> c_int>(b"nvrtcDestroyProgram")
-                .expect("nvrtcDestroyProgram");
-            let mut program: Program = ptr::null_mut();
-            let status = create(&mut program, text.as_ptr(), c"kernel.cu".as_ptr(), 0, ptr::null(), ptr::null());
-            assert_eq!(status, 0, "nvrtcCreateProgram");
-            let status = compile(program, options.len() as c_int, options.as_ptr());
-            let answer = if status == 0 {
-                Ok(self.text(program, b"nvrtcGetPTXSize", b"nvrtcGetPTX"))
-            } else {
-                Err(self.text(program, b"nvrtcGetProgramLogSize", b"nvrtcGetProgramLog"))
-            };
-            destroy(&mut program);
-            answer
-        }
-    }
-
-    /// # Safety
-    /// `program` must be NVRTC's, and the names those of a function for a length and one for that many bytes.
-    unsafe fn text(&self, program: Program, length: &[u8], bytes: &[u8]) -> String {
-        // SAFETY: as the caller says.
-        unsafe {
-            let get_length =
-                self.library.get::<unsafe extern "C" fn(Program, *mut usize) -> c_int>(length).expect("length");
-            let get_bytes =
-                self.library.get::<unsafe extern "C" fn(Program, *mut c_char) -> c_int>(bytes).expect("bytes");
-            let mut count = 0;
-            assert_eq!(get_length(program, &mut count), 0);
-            let mut text = vec![0_u8; count];
-            assert_eq!(get_bytes(program, text.as_mut_ptr().cast()), 0);
-            String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned()
+            if let (Ok(nvrtc), true) = (&nvrtc, is_gpu) {
+                let text = text(Dialect::CudaC);
+                nvrtc.ptx(&text).unwrap_or_else(|log| panic!("{dtype} under {schedule:?}:\n{log}\n{text}"));
+            }
         }
     }
 }

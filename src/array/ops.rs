@@ -4,8 +4,8 @@
 //! broadcast as in NumPy.
 
 use std::ops::{
-    Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul, MulAssign, Neg,
-    Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
+    Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul, MulAssign,
+    Neg, Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
 };
 use std::panic::Location;
 
@@ -20,18 +20,24 @@ use crate::graph::record;
 impl<T: Element> Array<T> {
     /// Binds the array to `self op rhs`, which must have the shape of `self`.
     fn rebind(&mut self, op: BinaryOp, name: &'static str, rhs: impl Operand<T>, at: Place) {
-        let rhs_shape = rhs.node(at).shape().to_vec();
-        let result: Array<T> = self.binary(op, rhs, at);
-        *self = if result.is_failed() || result.shape() == self.shape() {
-            result
-        } else {
-            self.fail(Error::ShapeMismatch { op: name, lhs: self.shape().to_vec(), rhs: rhs_shape, at }, at)
+        *self = match self.device_mismatch(name, &rhs, at) {
+            Some(error) => self.fail(error, at),
+            None => {
+                let rhs = rhs.node(at);
+                let node = record::binary(op, &self.node, &rhs, at);
+                if record::failure(&node).is_some() || node.shape() == self.shape() {
+                    self.derive(node)
+                } else {
+                    let (lhs, rhs) = (self.shape().to_vec(), rhs.shape().to_vec());
+                    self.fail(Error::ShapeMismatch { op: name, lhs, rhs, at }, at)
+                }
+            }
         };
     }
 
-    /// `self op array`, for a scalar on the left.
-    fn scalar_left(self_: T, op: BinaryOp, array: &Array<T>, at: Place) -> Array<T> {
-        array.derive(record::binary(op, &record::scalar(self_.to_scalar(), at), &array.node, at))
+    /// `scalar op array`.
+    fn scalar_left(scalar: T, op: BinaryOp, array: &Array<T>, at: Place) -> Array<T> {
+        array.derive(record::binary(op, &record::scalar(scalar.to_scalar(), at), &array.node, at))
     }
 }
 

@@ -106,7 +106,8 @@ impl Cut {
         let mut result = Shape::new();
         for part in info {
             let axis = maps.len();
-            let outside = |what| invalid(format!("{what} {part} is out of range for axis {axis} of extent {}", shape[axis]));
+            let outside =
+                |what| invalid(format!("{what} {part} is out of range for axis {axis} of extent {}", shape[axis]));
             match *part {
                 SliceInfoElem::NewAxis => result.push(1),
                 SliceInfoElem::Index(index) => {

@@ -9,8 +9,8 @@ use super::{Array, IntoShape, together};
 use crate::device::Device;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Place, Result};
-use crate::graph::strided::{self, Strided};
 use crate::graph::Node;
+use crate::graph::strided::{self, Strided};
 use crate::runtime::bytes;
 use crate::shape::{Order, Shape, element_count};
 

@@ -29,6 +29,10 @@ pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &Device
 /// the innermost axis can be wide; else one, so that neighbouring threads read neighbouring elements.
 fn map_width(draft: &Draft, flow: &Flow) -> u32 {
     let Some(&inner) = draft.parallel.last() else { return 1 };
+    // A loop in the thread keeps its loads in order of the loop; neighbouring threads make them wide.
+    if draft.scopes.len() > 1 {
+        return 1;
+    }
     let inner = Term::Axis(inner);
     let mut accesses: Vec<(&Linear, DType)> = Vec::new();
     for scope in &draft.scopes {

@@ -3,6 +3,7 @@
 //! A runtime takes kernels and bytes. It never sees a graph, a shape or a plan.
 
 pub mod bytes;
+pub mod host;
 pub mod pool;
 
 pub mod discover;

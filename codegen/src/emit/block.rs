@@ -25,7 +25,7 @@ impl Emitter<'_> {
 
     fn emit_store(&mut self, buffer: BufferId, at: &Affine, value: Var) {
         let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
-        let stored = self.encoded(self.kernel.buffers[buffer.0 as usize].dtype, value);
+        let stored = self.encoded(self.buffer_dtype(buffer), value);
         let condition = match &self.guard {
             Some(guard) => format!("if ({}) ", guard.code),
             None => String::new(),
@@ -34,7 +34,7 @@ impl Emitter<'_> {
         if line.len() <= LINE || stored.code.len() < 16 {
             self.out.line(&line);
         } else {
-            let (name, c_type) = (self.fresh_name("y"), self.dialect.storage_type(self.storage(buffer)));
+            let (name, c_type) = (self.fresh_name("y"), self.dialect.storage_type(self.buffer_dtype(buffer)));
             self.out.line(&format!("const {c_type} {name} = {};", stored.code));
             self.out.line(&format!("{condition}{to} = {name};"));
         }
@@ -109,15 +109,13 @@ impl Emitter<'_> {
             match (stmt, self.facts.place(stmt, neighbours)) {
                 (_, Place::Before) => {}
                 (_, Place::Each) => self.emit_stmt(stmt),
-                (Stmt::Let { var, expr: Expr::Load { buffer, .. } }, _) => {
-                    if self.facts.is_live(stmt) {
-                        let element = self.value(*var).clone();
-                        let value = self.decoded(self.kernel.buffers[buffer.0 as usize].dtype, element);
-                        self.bind(*var, value, "v", false);
-                    }
+                (Stmt::Let { var, expr: Expr::Load { buffer, .. } }, _) if self.facts.is_live(stmt) => {
+                    let element = self.value(*var).clone();
+                    let value = self.decoded(self.buffer_dtype(*buffer), element);
+                    self.bind(*var, value, "v", false);
                 }
                 (Stmt::Store { buffer, value, .. }, _) => {
-                    let value = self.encoded(self.kernel.buffers[buffer.0 as usize].dtype, *value);
+                    let value = self.encoded(self.buffer_dtype(*buffer), *value);
                     if let Some(name) = stores.next() {
                         self.out.line(&format!("{name}.v[v] = {};", value.code));
                     }
@@ -142,13 +140,13 @@ impl Emitter<'_> {
         }
     }
 
-    fn storage(&self, buffer: BufferId) -> DType {
+    fn buffer_dtype(&self, buffer: BufferId) -> DType {
         self.kernel.buffers[buffer.0 as usize].dtype
     }
 
     /// The type of `width` neighbours in memory, with its load or store made available.
     fn wide_type(&mut self, buffer: BufferId, width: u32, direction: &str) -> String {
-        let dtype = self.storage(buffer).storage();
+        let dtype = self.buffer_dtype(buffer).storage();
         let name = self.prelude.dtype(dtype);
         let index = match self.kernel.index {
             IndexWidth::I32 => "i32",

@@ -1,9 +1,7 @@
 //! What the emitter must know of a kernel before it writes: which values differ between the neighbours a thread owns, which
 //! are used, and which are used once in the place that computes them, so that they need no name.
 
-use crate::{
-    Affine, AxisId, Coefficient, Expr, IndexOperand, Kernel, Reduce, Schedule, Span, Stmt, Term, Var,
-};
+use crate::{Affine, AxisId, Coefficient, Expr, IndexOperand, Kernel, Reduce, Schedule, Span, Stmt, Term, Var};
 
 /// A block whose statements a thread runs for `width` neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

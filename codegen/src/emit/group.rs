@@ -121,9 +121,8 @@ impl Emitter<'_> {
         let r = self.element_name(&reduce.axes);
         self.out.open(&format!("for ({index} {r} = {from}; {r} < {end}; {r} += {})", tree.accumulators()));
         let (axes, body) = (&reduce.axes, &reduce.body);
-        let has_runs = body
-            .iter()
-            .any(|stmt| matches!(self.facts.place(stmt, neighbours), Place::WideLoad | Place::WideStore));
+        let has_runs =
+            body.iter().any(|stmt| matches!(self.facts.place(stmt, neighbours), Place::WideLoad | Place::WideStore));
         if has_runs || axes.len() == 1 {
             self.emit_element_axes(axes, &r, "");
         }
@@ -161,7 +160,8 @@ impl Emitter<'_> {
         let index = self.dialect.index_type(self.kernel.index);
         let (start, end) = self.emit_span(reduce);
         let width = neighbours.width;
-        let r = self.element_name(&reduce.axes);
+        // It outlives the first loop, so that two reductions over one axis need two names.
+        let r = self.fresh_name("r");
         self.out.line(&format!("{index} {r} = {start};"));
         self.out.open(&format!("for (; {r} < {end} - {}; {r} += {width})", width - 1));
         self.out.line("#pragma unroll");

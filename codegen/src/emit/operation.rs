@@ -79,7 +79,9 @@ impl Emitter<'_> {
             BinaryOp::FloorDivide | BinaryOp::Remainder if is_float => {
                 self.float_call("FLOAT_DIVISION", dtype, op.name(), &[a, b])
             }
-            BinaryOp::FloorDivide if dtype.is_unsigned_integer() => self.integer_call("DIVISION", dtype, "div", &[a, b]),
+            BinaryOp::FloorDivide if dtype.is_unsigned_integer() => {
+                self.integer_call("DIVISION", dtype, "div", &[a, b])
+            }
             BinaryOp::Remainder if dtype.is_unsigned_integer() => self.integer_call("DIVISION", dtype, "rem", &[a, b]),
             BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDivide | BinaryOp::Remainder => {
                 self.integer_call("DIVISION", dtype, op.name(), &[a, b])
@@ -209,8 +211,7 @@ impl Emitter<'_> {
 
     fn float_test(&mut self, test: &str, dtype: DType, x: &Text) -> Text {
         let name = self.prelude.dtype(dtype);
-        let (bits, infinity) =
-            if dtype == DType::F64 { ("u64", "0x7ff0000000000000") } else { ("u32", "0x7f800000") };
+        let (bits, infinity) = if dtype == DType::F64 { ("u64", "0x7ff0000000000000") } else { ("u32", "0x7f800000") };
         self.prelude.define(Section::Floats, format!("LAZULI_FLOAT_TESTS({name}, {bits}, {name}_bits, {infinity})"));
         Text::call(&format!("{name}_{test}"), &[x])
     }

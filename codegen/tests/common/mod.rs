@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod kernels;
+pub mod nvrtc;
 pub mod opencl;
 
 use lazuli_codegen::*;
@@ -132,9 +133,8 @@ pub struct Reduction {
 
 /// `offset + axis * stride + ...`; a stride of `None` is one.
 pub fn at(offset: Option<SizeId>, axes: &[(AxisId, Option<SizeId>)]) -> Affine {
-    let terms = axes.iter().map(|&(axis, stride)| {
-        (Term::Axis(axis), stride.map_or(Coefficient::One, Coefficient::Size))
-    });
+    let terms =
+        axes.iter().map(|&(axis, stride)| (Term::Axis(axis), stride.map_or(Coefficient::One, Coefficient::Size)));
     Affine { offset, terms: terms.collect() }
 }
 

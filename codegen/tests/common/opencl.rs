@@ -1,13 +1,17 @@
 //! The first OpenCL CPU device (PoCL), to compile and run emitted text on.
 
-use std::{ffi::c_void, ptr};
+use std::{
+    ffi::c_void,
+    ptr,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use opencl3::{
     command_queue::CommandQueue,
     context::Context,
     device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device},
-    kernel::Kernel,
-    memory::{Buffer, CL_MEM_READ_WRITE},
+    kernel::{Kernel, set_kernel_arg},
+    memory::{Buffer, CL_MEM_READ_WRITE, ClMem},
     platform::get_platforms,
     program::Program,
     types::CL_TRUE,
@@ -16,7 +20,11 @@ use opencl3::{
 pub struct OpenCl {
     context: Context,
     queue: CommandQueue,
+    _turn: MutexGuard<'static, ()>,
 }
+
+/// One test at a time: PoCL 3.1 is not safe to open from several threads at once.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// An argument of a kernel.
 pub enum Argument<'a> {
@@ -28,6 +36,7 @@ pub enum Argument<'a> {
 impl OpenCl {
     /// A CPU device if there is one, else any; the error says what was looked for.
     pub fn open() -> Result<Self, String> {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let platforms = get_platforms().map_err(|error| format!("no OpenCL loader or platform ({error})"))?;
         let find = |kind| platforms.iter().find_map(|platform| platform.get_devices(kind).ok()?.first().copied());
         let id = find(CL_DEVICE_TYPE_CPU)
@@ -37,7 +46,7 @@ impl OpenCl {
         // Deprecated in OpenCL 2.0, and the only call of 1.2.
         #[allow(deprecated, reason = "devices of OpenCL 1.2 have no other")]
         let queue = CommandQueue::create_default(&context, 0).map_err(|error| error.to_string())?;
-        Ok(Self { context, queue })
+        Ok(Self { context, queue, _turn: turn })
     }
 
     /// Builds `text`; the error is the compiler's log.
@@ -55,17 +64,17 @@ impl OpenCl {
                 Argument::Input(bytes) => *bytes,
                 Argument::Output(bytes) => &**bytes,
                 Argument::Plain(bytes) => {
+                    let value = bytes.as_ptr().cast::<c_void>();
                     // SAFETY: the pointer and the length are those of a slice.
-                    unsafe { kernel.set_arg_local_or_plain(number as u32, bytes) };
+                    unsafe { set_kernel_arg(kernel.get(), number as u32, bytes.len(), value) }.expect("argument");
                     buffers.push(None);
                     continue;
                 }
             };
             // SAFETY: no host memory is handed over.
-            let mut buffer = unsafe {
-                Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes.len().max(1), ptr::null_mut())
-            }
-            .expect("buffer");
+            let mut buffer =
+                unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes.len().max(1), ptr::null_mut()) }
+                    .expect("buffer");
             if !bytes.is_empty() {
                 // SAFETY: the write blocks, so that `bytes` outlives it.
                 unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_TRUE, 0, bytes, &[]) }.expect("write");
@@ -74,17 +83,12 @@ impl OpenCl {
             unsafe { kernel.set_arg(number as u32, &buffer.get()) }.expect("argument");
             buffers.push(Some(buffer));
         }
-        let times = if std::env::var_os("LAZULI_TIME").is_some() { 5 } else { 1 };
-        for _ in 0..times {
-        let begun = std::time::Instant::now();
         // SAFETY: the arrays have two entries, as many as there are dimensions.
         unsafe {
             self.queue.enqueue_nd_range_kernel(kernel.get(), 2, ptr::null(), global.as_ptr(), local.as_ptr(), &[])
         }
         .expect("launch");
         self.queue.finish().expect("finish");
-        if times > 1 { println!("{:?}", begun.elapsed()); }
-        }
         for (argument, buffer) in arguments.iter_mut().zip(&buffers) {
             if let (Argument::Output(bytes), Some(buffer)) = (argument, buffer) {
                 // SAFETY: the read blocks, so that `bytes` outlives it.
@@ -93,19 +97,3 @@ impl OpenCl {
         }
     }
 }
-
-trait PlainArgument {
-    /// # Safety
-    /// The parameter must take these bytes.
-    unsafe fn set_arg_local_or_plain(&self, number: u32, bytes: &[u8]);
-}
-
-impl PlainArgument for Kernel {
-    unsafe fn set_arg_local_or_plain(&self, number: u32, bytes: &[u8]) {
-        // SAFETY: as the caller says.
-        unsafe { opencl3::kernel::set_kernel_arg(self.get(), number, bytes.len(), bytes.as_ptr().cast::<c_void>()) }
-            .expect("argument");
-    }
-}
-
-use opencl3::memory::ClMem;

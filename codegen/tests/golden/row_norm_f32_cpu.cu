@@ -4,18 +4,18 @@ extern "C" __global__ __launch_bounds__(1) void row_norm_f32(
     const int i0 = blockIdx.x;
     float sum_acc[16];
     for (int v = 0; v < 16; ++v) sum_acc[v] = -0.0f;
-    int i1 = 0;
-    for (; i1 < n1 - 15; i1 += 16) {
+    int r0 = 0;
+    for (; r0 < n1 - 15; r0 += 16) {
         #pragma unroll
         for (int v = 0; v < 16; ++v) {
-            const float v0 = in0[i0 * in0_stride0 + i1 + v];
+            const float v0 = in0[i0 * in0_stride0 + r0 + v];
             sum_acc[v] += v0 * v0;
         }
     }
     #pragma unroll
     for (int v = 0; v < 15; ++v) {
-        if (i1 + v < n1) {
-            const float v0 = in0[i0 * in0_stride0 + i1 + v];
+        if (r0 + v < n1) {
+            const float v0 = in0[i0 * in0_stride0 + r0 + v];
             sum_acc[v] += v0 * v0;
         }
     }

@@ -1,6 +1,6 @@
 //! Where registers lie: wide ones share scratch memory once nothing reads them any more.
 
-use super::program::{Program, Reg, Step};
+use super::program::{Access, Program, Reg, Step};
 
 /// Gives every register its home.
 pub fn place_registers(program: &mut Program) {
@@ -8,8 +8,8 @@ pub fn place_registers(program: &mut Program) {
     let prologue = std::mem::take(&mut places.program.prologue);
     let body = std::mem::take(&mut places.program.body);
     // What the prologue computes lives until the end.
-    places.place(&prologue, false);
-    places.place(&body, true);
+    places.place(&prologue, &[], false);
+    places.place(&body, &[], true);
     let (narrow, wide) = (places.narrow, places.wide);
     program.prologue = prologue;
     program.body = body;
@@ -26,11 +26,15 @@ struct Places<'p> {
 }
 
 impl Places<'_> {
-    fn place(&mut self, steps: &[Step], reuse: bool) {
+    /// Places what `steps` make. `kept` is read after the last of them.
+    fn place(&mut self, steps: &[Step], kept: &[Reg], reuse: bool) {
         // The last step of this list that touches a register, by register.
         let mut last = vec![None; self.program.registers.len()];
         for (at, step) in steps.iter().enumerate() {
-            touches(step, &mut |reg| last[reg.at()] = Some(at));
+            touches(step, &self.program.accesses, &mut |reg| last[reg.at()] = Some(at));
+        }
+        for reg in kept {
+            last[reg.at()] = Some(usize::MAX);
         }
         let mut made = Vec::new();
         for (at, step) in steps.iter().enumerate() {
@@ -40,8 +44,14 @@ impl Places<'_> {
                 made.push(reg);
             });
             match step {
-                Step::Loop(inner) => self.place(&inner.body, reuse),
-                Step::Tree(inner) => self.place(&inner.body, reuse),
+                Step::Loop(inner) => {
+                    let kept: Vec<Reg> = inner.folds.iter().map(|fold| fold.value).collect();
+                    self.place(&inner.body, &kept, reuse);
+                }
+                Step::Tree(inner) => {
+                    let kept: Vec<Reg> = inner.folds.iter().map(|&(_, value, _)| value).collect();
+                    self.place(&inner.body, &kept, reuse);
+                }
                 _ => {}
             }
             if reuse {
@@ -101,11 +111,11 @@ fn makes(step: &Step, seen: &mut dyn FnMut(Reg)) {
     }
 }
 
-/// Every register that a step or its inner steps name. Index variables behind an access are narrow or named by an `Index`
-/// step's access, which is looked up by the caller.
-fn touches(step: &Step, seen: &mut dyn FnMut(Reg)) {
+/// Every register that a step or its inner steps name. (The narrow ones behind an access are never reused.)
+fn touches(step: &Step, accesses: &[Access], seen: &mut dyn FnMut(Reg)) {
     makes(step, seen);
     match step {
+        Step::Index { access, .. } => accesses[access.0 as usize].wide.iter().for_each(|&(reg, _)| seen(reg)),
         Step::Splat { from, .. } | Step::Store { from, .. } => seen(*from),
         Step::Gather { index, .. } => seen(*index),
         Step::Scatter { from, index, .. } => {
@@ -123,11 +133,11 @@ fn touches(step: &Step, seen: &mut dyn FnMut(Reg)) {
             seen(*c);
         }
         Step::Loop(inner) => {
-            inner.body.iter().for_each(|step| touches(step, seen));
+            inner.body.iter().for_each(|step| touches(step, accesses, seen));
             inner.folds.iter().for_each(|fold| seen(fold.value));
         }
         Step::Tree(inner) => {
-            inner.body.iter().for_each(|step| touches(step, seen));
+            inner.body.iter().for_each(|step| touches(step, accesses, seen));
             inner.folds.iter().for_each(|&(_, value, _)| seen(value));
         }
         _ => {}

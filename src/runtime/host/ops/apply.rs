@@ -118,9 +118,17 @@ fn map3<F: Map3>(to: &mut [MaybeUninit<F::R>], a: &[F::A], b: &[F::R], c: &[F::R
     }
 }
 
+/// Makes `has_wide_vectors` false, to compare the paths.
+#[cfg(test)]
+pub static PLAIN_ONLY: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
 /// True where the wide path may be taken.
 #[inline]
 pub fn has_wide_vectors() -> bool {
+    #[cfg(test)]
+    if PLAIN_ONLY.load(std::sync::atomic::Ordering::Relaxed) {
+        return false;
+    }
     #[cfg(target_arch = "x86_64")]
     {
         std::arch::is_x86_feature_detected!("avx2")
@@ -212,7 +220,7 @@ macro_rules! op1 {
         }
     };
 }
-pub(super) use op1;
+pub(in crate::runtime::host) use op1;
 
 /// Defines an operation on two elements.
 macro_rules! op2 {

@@ -18,9 +18,12 @@ pub struct FoldOps {
 }
 
 /// An associative operation with its identity.
-trait Fold {
+pub trait Fold {
+    /// Accumulator and value, as registers hold them.
     type T: Copy;
+    /// What an accumulator starts from.
     const IDENTITY: Self::T;
+    /// The operation.
     fn apply(acc: Self::T, value: Self::T) -> Self::T;
 }
 

@@ -1,0 +1,159 @@
+//! Whole kernels, run on an OpenCL CPU device under GPU and CPU schedules at sizes with ragged ends, and compared bit for
+//! bit with plain loops.
+
+mod common;
+
+use common::{
+    INNER, kernels, linear,
+    opencl::{Argument, OpenCl},
+};
+use lazuli_codegen::{Dialect, EmitOptions, Kernel, Schedule, Span, Tree, emit};
+
+/// Runs a kernel of f32 inputs and one f32 output of `count` elements.
+fn run(
+    opencl: &OpenCl,
+    kernel: &Kernel,
+    schedule: &Schedule,
+    inputs: &[&[f32]],
+    count: usize,
+    sizes: &[i64],
+    scalars: &[f32],
+) -> Vec<f32> {
+    let source = emit(kernel, schedule, Dialect::OpenClC, &EmitOptions::default());
+    let grid = schedule.grid(kernel, sizes);
+    let local = [grid.group[0] as usize, grid.group[1] as usize];
+    let global = [grid.groups[0] as usize * local[0], grid.groups[1] as usize * local[1]];
+    let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+    let inputs: Vec<Vec<u8>> = inputs.iter().map(|values| bytes(values)).collect();
+    // What no thread writes stays a NaN of this pattern.
+    let mut output = vec![0xff; count * 4];
+    let sizes: Vec<Vec<u8>> = sizes
+        .iter()
+        .map(|&size| match kernel.index {
+            lazuli_codegen::IndexWidth::I32 => (size as i32).to_ne_bytes().to_vec(),
+            lazuli_codegen::IndexWidth::I64 => size.to_ne_bytes().to_vec(),
+        })
+        .collect();
+    let scalars: Vec<[u8; 4]> = scalars.iter().map(|scalar| scalar.to_ne_bytes()).collect();
+    let mut arguments: Vec<Argument<'_>> = inputs.iter().map(|values| Argument::Input(values)).collect();
+    arguments.push(Argument::Output(&mut output));
+    arguments.extend(sizes.iter().map(|size| Argument::Plain(size)));
+    arguments.extend(scalars.iter().map(|scalar| Argument::Plain(scalar)));
+    opencl.run(&source.text, &source.entry, global, local, &mut arguments);
+    output.chunks(4).map(|bytes| f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect()
+}
+
+fn numbers(count: usize) -> Vec<f32> {
+    (0..count).map(|i| ((i * 7919 + 13) % 1009) as f32 / 64.0 - 7.3).collect()
+}
+
+fn assert_same(found: &[f32], expected: &[f32], what: &str) {
+    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
+    assert_eq!(bits(found), bits(expected), "{what}");
+}
+
+/// Folds along a tree, as `Tree`'s documentation says.
+fn fold(tree: Tree, values: &[f32], identity: f32, op: impl Fn(f32, f32) -> f32) -> f32 {
+    let count = tree.accumulators() as usize;
+    let mut accumulators = vec![identity; count];
+    for (r, &value) in values.iter().enumerate() {
+        accumulators[r % count] = op(accumulators[r % count], value);
+    }
+    let halve = |values: &mut [f32]| {
+        let mut half = values.len() / 2;
+        while half > 0 {
+            (0..half).for_each(|v| values[v] = op(values[v], values[v + half]));
+            half /= 2;
+        }
+        values[0]
+    };
+    let mut lanes: Vec<f32> = accumulators.chunks_mut(tree.width as usize).map(halve).collect();
+    halve(&mut lanes)
+}
+
+#[test]
+fn maps_reach_every_element() {
+    let Ok(opencl) = OpenCl::open() else { return println!("SKIP emitted_values: no OpenCL device") };
+    for n in [1, 3, 4, 1023, 1025] {
+        let (b, c) = (numbers(n), numbers(n + 1));
+        let expected: Vec<f32> = b.iter().zip(&c).map(|(b, c)| b + 3.7 * c).collect();
+        for schedule in [linear(1), linear(4), linear(16), INNER] {
+            let found = run(&opencl, &kernels::triad(), &schedule, &[&b, &c], n, &[n as i64], &[3.7]);
+            assert_same(&found, &expected, &format!("triad of {n} under {schedule:?}"));
+        }
+    }
+    for (rows, columns) in [(1, 1), (3, 5), (7, 64), (33, 30)] {
+        let pitch = columns + 16;
+        let pitch = pitch - pitch % 16;
+        let matrix = numbers(rows * pitch + 16);
+        let (column, row) = (numbers(2 * rows), numbers(columns));
+        let mut expected = vec![f32::from_bits(u32::MAX); rows * pitch];
+        for i in 0..rows {
+            for j in 0..columns {
+                expected[i * pitch + j] = matrix[16 + i * pitch + j] * (column[2 * i] + row[j]);
+            }
+        }
+        let sizes = [rows, columns, pitch, 2, pitch, 16].map(|size| size as i64);
+        for schedule in [linear(1), linear(2), linear(8), INNER] {
+            let found =
+                run(&opencl, &kernels::broadcast(), &schedule, &[&matrix, &column, &row], rows * pitch, &sizes, &[]);
+            assert_same(&found, &expected, &format!("broadcast of {rows} by {columns} under {schedule:?}"));
+        }
+        for i in 0..rows {
+            for j in 0..columns {
+                expected[i * pitch + j] = matrix[i + j * rows] * 0.3;
+            }
+        }
+        let sizes = [rows, columns, rows, pitch].map(|size| size as i64);
+        for schedule in [linear(1), linear(4), INNER] {
+            let found = run(&opencl, &kernels::transpose(), &schedule, &[&matrix], rows * pitch, &sizes, &[0.3]);
+            assert_same(&found, &expected, &format!("transpose of {rows} by {columns} under {schedule:?}"));
+        }
+    }
+}
+
+#[test]
+fn serial_folds_keep_their_order() {
+    let Ok(opencl) = OpenCl::open() else { return println!("SKIP emitted_values: no OpenCL device") };
+    for (rows, columns) in [(1, 1), (100, 7), (33, 258)] {
+        let pitch = columns + 16 - columns % 16;
+        let matrix = numbers(rows * pitch);
+        let sum = |j: usize| (0..rows).fold(-0.0_f32, |sum, i| sum + matrix[i * pitch + j]);
+        let expected: Vec<f32> = (0..columns).map(sum).collect();
+        let sizes = [columns, rows, pitch].map(|size| size as i64);
+        for schedule in [linear(1), linear(4), INNER] {
+            let found = run(&opencl, &kernels::column_sum(), &schedule, &[&matrix], columns, &sizes, &[]);
+            assert_same(&found, &expected, &format!("columns of {rows} by {columns} under {schedule:?}"));
+        }
+    }
+}
+
+#[test]
+fn groups_fold_along_their_tree() {
+    let Ok(opencl) = OpenCl::open() else { return println!("SKIP emitted_values: no OpenCL device") };
+    for (lanes, width) in [(256, 4), (64, 1), (32, 16), (1, 16), (1, 8), (1, 1)] {
+        let tree = Tree { lanes, width };
+        let schedule = Schedule::Group { tree };
+        for columns in [1, 15, 17, 1000, 1025, 5003] {
+            let (rows, pitch) = (3, columns + 16 - columns % 16);
+            let matrix = numbers(rows * pitch);
+            let norm = |i: usize| {
+                let squares: Vec<f32> = matrix[i * pitch..][..columns].iter().map(|a| a * a).collect();
+                fold(tree, &squares, -0.0, |a, b| a + b).sqrt()
+            };
+            let expected: Vec<f32> = (0..rows).map(norm).collect();
+            let sizes = [rows, columns, pitch].map(|size| size as i64);
+            let found = run(&opencl, &kernels::row_sum(tree, Span::Whole), &schedule, &[&matrix], rows, &sizes, &[]);
+            assert_same(&found, &expected, &format!("rows of {columns} along {tree:?}"));
+        }
+        // Two axes in chunks, the last one short; the matrix is read down its columns.
+        let (rows, columns, chunk) = (37, 61, 512_usize.max(tree.accumulators() as usize));
+        let matrix = numbers(rows * columns);
+        let all: Vec<f32> = (0..rows * columns).map(|r| matrix[r / columns + r % columns * rows]).collect();
+        let largest = |values: &[f32]| fold(tree, values, f32::NEG_INFINITY, |a, b| if a > b { a } else { b });
+        let expected: Vec<f32> = all.chunks(chunk).map(largest).collect();
+        let sizes = [expected.len(), rows, columns, chunk, 1, rows].map(|size| size as i64);
+        let found = run(&opencl, &kernels::chunked_max(tree), &schedule, &[&matrix], expected.len(), &sizes, &[]);
+        assert_same(&found, &expected, &format!("chunks along {tree:?}"));
+    }
+}

@@ -1,0 +1,317 @@
+//! The interpreter: one thread's registers, and the steps run over them block by block.
+
+use std::sync::atomic::Ordering;
+
+use lazuli_codegen::AxisId;
+
+use super::launch::{BoundAccess, Launch};
+use super::program::{AccessId, Loop, Reg, Step, TreeFold};
+use super::transfer;
+
+/// One cache line of scratch.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// What one thread holds while it runs its share of a launch.
+pub struct Frame<'a> {
+    launch: &'a Launch<'a>,
+    /// Where each register's elements are now: at home, or in an input or output.
+    at: Vec<*mut u8>,
+    /// Each register's own memory.
+    home: Vec<*mut u8>,
+    /// The index of each axis that has one index for the whole block.
+    axes: Vec<i64>,
+    /// The block: its first element number, and its elements.
+    start: i64,
+    n: usize,
+    /// Owns what `home` points into.
+    _scratch: Vec<Line>,
+}
+
+impl<'a> Frame<'a> {
+    /// Registers with room for the launch's blocks.
+    pub fn new(launch: &'a Launch<'a>) -> Self {
+        let program = launch.program;
+        let narrow_bytes = program.narrow_bytes.next_multiple_of(64);
+        let lines = (narrow_bytes + program.wide_bytes * launch.block).div_ceil(64);
+        let mut scratch = vec![Line([0; 64]); lines.max(1)];
+        let base = scratch.as_mut_ptr().cast::<u8>();
+        let home: Vec<*mut u8> = program
+            .registers
+            .iter()
+            .map(|register| {
+                let offset = if register.wide { narrow_bytes + register.home * launch.block } else { register.home };
+                // SAFETY: homes lie within the bytes that were just counted.
+                unsafe { base.add(offset) }
+            })
+            .collect();
+        Self {
+            launch,
+            at: home.clone(),
+            home,
+            axes: vec![0; launch.extents.len()],
+            start: 0,
+            n: 1,
+            _scratch: scratch,
+        }
+    }
+
+    /// Sets the indices of axes from their linear element number, outermost first.
+    pub fn set_indices(&mut self, axes: &[AxisId], mut number: i64) {
+        for axis in axes.iter().rev() {
+            let extent = self.launch.extents[axis.0 as usize].max(1);
+            self.axes[axis.0 as usize] = number % extent;
+            number /= extent;
+        }
+    }
+
+    /// Runs what needs to be run once.
+    pub fn run_prologue(&mut self) {
+        self.run(&self.launch.program.prologue);
+    }
+
+    /// Runs the kernel's body for `n` points from `start`.
+    pub fn run_body(&mut self, start: i64, n: usize) {
+        (self.start, self.n) = (start, n);
+        self.run(&self.launch.program.body);
+    }
+
+    #[inline]
+    fn at(&self, reg: Reg) -> *mut u8 {
+        self.at[reg.at()]
+    }
+
+    #[inline]
+    fn count(&self, wide: bool) -> usize {
+        if wide { self.n } else { 1 }
+    }
+
+    fn run(&mut self, steps: &'a [Step]) {
+        let registers = &self.launch.program.registers;
+        for step in steps {
+            match step {
+                // SAFETY (of the calls below): lowering gives each operation registers of its own types; a register has
+                // `block` elements if wide, at least n; a target is at home or in an output, where no operand is.
+                Step::Apply1 { run, to, a, wide } => unsafe { run(self.at(*to), self.at(*a), self.count(*wide)) },
+                // SAFETY: as above.
+                Step::Apply2 { run, to, a, b, wide } => unsafe {
+                    run(self.at(*to), self.at(*a), self.at(*b), self.count(*wide));
+                },
+                // SAFETY: as above.
+                Step::Apply3 { run, to, a, b, c, wide } => unsafe {
+                    run(self.at(*to), self.at(*a), self.at(*b), self.at(*c), self.count(*wide));
+                },
+                Step::Load { to, access } => self.load(*to, *access),
+                Step::Aim { to, access } => self.aim(*to, *access),
+                Step::Store { from, access } => self.store(*from, *access),
+                Step::Gather { to, buffer, index } => {
+                    let (data, length) = self.launch.buffers[buffer.0 as usize];
+                    let bytes = registers[to.at()].bytes;
+                    let indices = self.indices(*index);
+                    if transfer::all_within(indices, length) {
+                        // SAFETY: every index is within the buffer, whose elements have the register's size.
+                        unsafe { transfer::gather(bytes, data, indices, self.at(*to)) }
+                    } else {
+                        self.fail(*to);
+                    }
+                }
+                Step::Scatter { from, buffer, index } => {
+                    let (data, length) = self.launch.buffers[buffer.0 as usize];
+                    let indices = self.indices(*index);
+                    if transfer::all_within(indices, length) {
+                        // SAFETY: as for the gather; points write disjoint elements.
+                        unsafe { transfer::scatter(registers[from.at()].bytes, self.at(*from), indices, data) }
+                    } else {
+                        self.launch.fault.store(true, Ordering::Relaxed);
+                    }
+                }
+                Step::Index { to, access } => self.index(*to, *access),
+                Step::Splat { to, from, whole } => {
+                    let n = if *whole { self.launch.block } else { self.n };
+                    // SAFETY: the target is wide, of the same element size.
+                    unsafe { transfer::splat(registers[to.at()].bytes, self.at(*from), n, self.at(*to)) }
+                }
+                Step::Size { to, size } => {
+                    // SAFETY: a narrow register has eight bytes, aligned.
+                    unsafe { self.at(*to).cast::<i64>().write(self.launch.sizes[size.0 as usize]) }
+                }
+                Step::Scalar { to, scalar } => {
+                    // SAFETY: as above.
+                    unsafe { self.at(*to).cast::<[u8; 8]>().write(self.launch.scalars[scalar.0 as usize]) }
+                }
+                // SAFETY: as above.
+                Step::Zero { to } => unsafe { self.at(*to).cast::<u64>().write(0) },
+                Step::Loop(inner) => self.run_loop(inner),
+                Step::Tree(inner) => self.run_tree(inner),
+            }
+        }
+    }
+
+    /// The part of an access that is one for the whole block.
+    #[inline]
+    fn base(&self, access: &BoundAccess) -> i64 {
+        let axes = access.axes.iter().fold(access.offset, |sum, &(axis, by)| sum + self.axes[axis] * by);
+        access.narrow.iter().fold(axes, |sum, &(reg, by)| {
+            // SAFETY: index registers hold i64.
+            sum.wrapping_add(unsafe { self.at(reg).cast::<i64>().read() }.wrapping_mul(by))
+        })
+    }
+
+    /// True where every element that the access can reach from `base` is in its buffer.
+    #[inline]
+    fn is_within(access: &BoundAccess, base: i64) -> bool {
+        !access.checked
+            || (base.saturating_add(access.reach.0) >= 0 && base.saturating_add(access.reach.1) < access.length)
+    }
+
+    fn fail(&mut self, to: Reg) {
+        let register = self.launch.program.registers[to.at()];
+        self.launch.fault.store(true, Ordering::Relaxed);
+        self.at[to.at()] = self.home[to.at()];
+        // SAFETY: the register's own memory, as large as that.
+        unsafe { self.at(to).write_bytes(0, register.bytes * self.count(register.wide)) }
+    }
+
+    fn load(&mut self, to: Reg, access: AccessId) {
+        let launch = self.launch;
+        let access = &launch.accesses[access.0 as usize];
+        let base = self.base(access);
+        if !Self::is_within(access, base) {
+            return self.fail(to);
+        }
+        if !launch.program.registers[to.at()].wide {
+            self.at[to.at()] = element(access, base);
+            return;
+        }
+        if access.walk.stride() == 1
+            && let Some(index) = access.walk.one_run(self.start, self.n)
+        {
+            self.at[to.at()] = element(access, base + index);
+            return;
+        }
+        let home = self.home[to.at()];
+        self.at[to.at()] = home;
+        // SAFETY: the launch, or the check above, saw that every index is within the buffer.
+        unsafe { transfer::load(access.bytes, element(access, base), &access.walk, self.start, self.n, home) }
+    }
+
+    fn aim(&mut self, to: Reg, access: AccessId) {
+        let launch = self.launch;
+        let access = &launch.accesses[access.0 as usize];
+        let base = self.base(access);
+        let run = if access.walk.stride() == 1 { access.walk.one_run(self.start, self.n) } else { None };
+        self.at[to.at()] = match run {
+            Some(index) if Self::is_within(access, base) => element(access, base + index),
+            _ => self.home[to.at()],
+        };
+    }
+
+    fn store(&mut self, from: Reg, access: AccessId) {
+        let launch = self.launch;
+        let access = &launch.accesses[access.0 as usize];
+        let base = self.base(access);
+        let source = self.at(from);
+        if !Self::is_within(access, base) {
+            return launch.fault.store(true, Ordering::Relaxed);
+        }
+        let n = self.count(launch.program.registers[from.at()].wide);
+        if let Some(index) = access.walk.one_run(self.start, n).filter(|_| access.walk.stride() == 1 || n == 1) {
+            let target = element(access, base + index);
+            if target != source {
+                // SAFETY: n elements within the buffer, which no register but an aimed one points into.
+                unsafe { std::ptr::copy_nonoverlapping(source, target, n * access.bytes) }
+            }
+            return;
+        }
+        // SAFETY: every index is within the buffer, and points write disjoint elements.
+        unsafe { transfer::store(access.bytes, source, &access.walk, self.start, n, element(access, base)) }
+    }
+
+    fn index(&mut self, to: Reg, access: AccessId) {
+        let launch = self.launch;
+        let access = &launch.accesses[access.0 as usize];
+        let base = self.base(access);
+        let n = self.count(launch.program.registers[to.at()].wide);
+        // SAFETY: index registers hold i64, as many as the block has elements if wide; all are initialised.
+        let values = unsafe { std::slice::from_raw_parts_mut(self.at(to).cast::<i64>(), n) };
+        let stride = access.walk.stride();
+        access.walk.runs(self.start, n, |done, index, length| {
+            for (i, value) in values[done..done + length].iter_mut().enumerate() {
+                *value = base + index + i as i64 * stride;
+            }
+        });
+        for &(reg, by) in &access.wide {
+            for (value, &term) in values.iter_mut().zip(self.indices(reg)) {
+                *value = value.wrapping_add(term.wrapping_mul(by));
+            }
+        }
+    }
+
+    /// The block's elements of a wide index register.
+    fn indices(&self, reg: Reg) -> &'a [i64] {
+        // SAFETY: index registers hold i64, at least n of them if wide, and no step writes one while it reads it.
+        unsafe { std::slice::from_raw_parts(self.at(reg).cast::<i64>(), self.n) }
+    }
+
+    fn run_loop(&mut self, inner: &'a Loop) {
+        let launch = self.launch;
+        let total = inner.axes.iter().map(|axis| launch.extents[axis.0 as usize]).product();
+        let (from, to) = launch.span(inner.span, total, &self.axes);
+        for fold in &inner.folds {
+            // SAFETY: the accumulators are a register of the fold's type, wide or narrow as it says.
+            unsafe { (fold.ops.start)(self.at(fold.acc), self.count(fold.wide)) }
+        }
+        self.set_indices(&inner.axes, from);
+        for _ in from..to {
+            self.run(&inner.body);
+            for fold in &inner.folds {
+                // SAFETY: as above, and so is the value.
+                unsafe { (fold.ops.columns)(self.at(fold.acc), self.at(fold.value), self.count(fold.wide)) }
+            }
+            for axis in inner.axes.iter().rev() {
+                let index = &mut self.axes[axis.0 as usize];
+                *index += 1;
+                if *index < launch.extents[axis.0 as usize] {
+                    break;
+                }
+                *index = 0;
+            }
+        }
+    }
+
+    fn run_tree(&mut self, inner: &'a TreeFold) {
+        let launch = self.launch;
+        let (from, to) = launch.span(inner.span, launch.totals[inner.space], &self.axes);
+        let accumulators = inner.lanes * inner.width;
+        for (acc, _, ops) in &inner.folds {
+            // SAFETY: the register has as many elements as the tree has accumulators.
+            unsafe { (ops.start)(self.at(*acc), accumulators) }
+        }
+        let outer = (self.start, self.n);
+        let mut start = from;
+        while start < to {
+            let n = (to - start).min(launch.block as i64);
+            (self.start, self.n) = (start, n as usize);
+            self.run(&inner.body);
+            let phase = ((start - from) % accumulators as i64) as usize;
+            for (acc, value, ops) in &inner.folds {
+                // SAFETY: as above; the value is wide, with n elements.
+                unsafe { (ops.rows)(self.at(*acc), self.at(*value), self.n, phase, accumulators) }
+            }
+            start += n;
+        }
+        (self.start, self.n) = outer;
+        for (acc, _, ops) in &inner.folds {
+            // SAFETY: as above.
+            unsafe { (ops.combine)(self.at(*acc), inner.lanes, inner.width) }
+        }
+    }
+}
+
+/// The address of an element.
+#[inline]
+fn element(access: &BoundAccess, index: i64) -> *mut u8 {
+    // Wrapping: the base of a walk with negative strides may lie outside the buffer as long as no element does.
+    access.data.wrapping_offset(index as isize * access.bytes as isize)
+}

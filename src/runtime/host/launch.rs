@@ -1,0 +1,278 @@
+//! One launch: a program joined with its arguments, checked, and dealt to threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lazuli_codegen::{Coefficient, Kernel, SizeId, Span};
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use super::frame::Frame;
+use super::memory::HostMemory;
+use super::program::{Access, Mode, Program, Reg, Step};
+use super::walk::Walk;
+use crate::error::{Error, Result};
+use crate::runtime::{LaunchArgs, Memory};
+
+/// Scratch that a block's registers may take: most of a first-level cache.
+const CACHE_BYTES: usize = 40 << 10;
+
+/// Elements times steps below which waking other threads costs more than it gains.
+const SMALL_WORK: i64 = 1 << 16;
+
+/// Blocks never have more elements than this.
+const LARGEST_BLOCK: usize = 4096;
+
+/// An access with its numbers.
+pub struct BoundAccess {
+    /// The buffer; null for an index that is itself the value.
+    pub data: *mut u8,
+    /// Elements in the buffer.
+    pub length: i64,
+    /// Bytes of an element.
+    pub bytes: usize,
+    /// The constant.
+    pub offset: i64,
+    /// Axes with one index for the block, and their factors.
+    pub axes: SmallVec<[(usize, i64); 4]>,
+    /// Narrow index variables and their factors.
+    pub narrow: SmallVec<[(Reg, i64); 2]>,
+    /// Wide index variables and their factors.
+    pub wide: SmallVec<[(Reg, i64); 2]>,
+    /// The path through the space.
+    pub walk: Walk,
+    /// Least and greatest that the path adds.
+    pub reach: (i64, i64),
+    /// True where the launch could not see that every index is within the buffer.
+    pub checked: bool,
+}
+
+/// A launch under way.
+pub struct Launch<'a> {
+    /// What runs.
+    pub program: &'a Program,
+    /// The accesses, by number.
+    pub accesses: Vec<BoundAccess>,
+    /// Memory and elements of each buffer.
+    pub buffers: Vec<(*mut u8, i64)>,
+    /// Extents by axis.
+    pub extents: Vec<i64>,
+    /// Elements of each space.
+    pub totals: Vec<i64>,
+    /// Size arguments.
+    pub sizes: &'a [i64],
+    /// User scalars as registers hold them.
+    pub scalars: Vec<[u8; 8]>,
+    /// Elements that a wide register has room for; a multiple of 64.
+    pub block: usize,
+    /// Set where an index was outside its buffer.
+    pub fault: AtomicBool,
+}
+
+// SAFETY: the raw pointers name memory that outlives the launch; threads write disjoint elements (points are independent)
+// and no kernel reads a buffer that it writes.
+unsafe impl Sync for Launch<'_> {}
+
+impl<'a> Launch<'a> {
+    /// Joins a program with its arguments.
+    ///
+    /// Errors: `Internal` where they do not fit it, or an index would leave its buffer.
+    pub fn new(kernel: &Kernel, program: &'a Program, arguments: &LaunchArgs<'a>) -> Result<Self> {
+        let wrong = |what: String| Error::Internal(format!("host: launch of {}: {what}", kernel.name));
+        let counts = [arguments.buffers.len(), arguments.sizes.len(), arguments.scalars.len()];
+        if counts != [kernel.buffers.len(), kernel.sizes as usize, kernel.scalars.len()] {
+            return Err(wrong(format!("{counts:?} buffers, sizes and scalars")));
+        }
+        if arguments.scalars.iter().zip(&kernel.scalars).any(|(scalar, &dtype)| scalar.dtype() != dtype) {
+            return Err(wrong("a scalar of another type".into()));
+        }
+        let mut buffers = Vec::with_capacity(kernel.buffers.len());
+        for (memory, param) in arguments.buffers.iter().zip(&kernel.buffers) {
+            let memory = host_memory(*memory)?;
+            buffers.push((memory.data(), (memory.bytes() / param.dtype.size_bytes()) as i64));
+        }
+        for (at, &written) in program.written.iter().enumerate() {
+            let shared = |&(other, &(data, _)): &(usize, &(*mut u8, i64))| other != at && data == buffers[at].0;
+            if written && buffers.iter().enumerate().any(|entry| shared(&entry)) {
+                return Err(wrong(format!("buffer {at} is written and bound twice")));
+            }
+        }
+        let sizes = arguments.sizes;
+        let extents: Vec<i64> = kernel.axes.iter().map(|axis| sizes[axis.extent.0 as usize].max(0)).collect();
+        let mut totals = Vec::with_capacity(program.spaces.len());
+        for space in &program.spaces {
+            let total = space.iter().try_fold(1i64, |total, axis| total.checked_mul(extents[axis.0 as usize]));
+            totals.push(total.ok_or_else(|| wrong("more elements than can be counted".into()))?);
+        }
+        let mut launch = Self {
+            program,
+            accesses: Vec::with_capacity(program.accesses.len()),
+            buffers,
+            extents,
+            totals,
+            sizes,
+            scalars: arguments.scalars.iter().map(|scalar| scalar.argument_bytes().0).collect(),
+            block: 0,
+            fault: AtomicBool::new(false),
+        };
+        for access in &program.accesses {
+            let bound = launch.bind(access).ok_or_else(|| wrong("an index that leaves its buffer".into()))?;
+            launch.accesses.push(bound);
+        }
+        let fitting = (CACHE_BYTES / program.wide_bytes.max(1)).clamp(256, LARGEST_BLOCK);
+        let largest = launch.totals.iter().copied().max().unwrap_or(1).clamp(1, LARGEST_BLOCK as i64) as usize;
+        launch.block = (1 << fitting.ilog2()).min(largest.next_multiple_of(64));
+        Ok(launch)
+    }
+
+    fn bind(&self, access: &Access) -> Option<BoundAccess> {
+        let factor = |coefficient: Coefficient| match coefficient {
+            Coefficient::One => 1,
+            Coefficient::Size(SizeId(size)) => self.sizes[size as usize],
+        };
+        let (data, length, bytes) = match access.buffer {
+            Some(buffer) => {
+                let (data, length) = self.buffers[buffer.0 as usize];
+                (data, length, self.program.buffers[buffer.0 as usize].size_bytes())
+            }
+            None => (std::ptr::null_mut(), i64::MAX, 8),
+        };
+        let space = access.space.map_or(&[][..], |space| &self.program.spaces[space]);
+        let walk = Walk::new(space.iter().map(|axis| {
+            let stride = access.along.iter().find(|(along, _)| along == axis).map_or(0, |&(_, by)| factor(by));
+            (self.extents[axis.0 as usize], stride)
+        }));
+        let axes: SmallVec<[(usize, i64); 4]> =
+            access.axes.iter().map(|&(axis, by)| (axis.0 as usize, factor(by))).collect();
+        let offset = access.offset.map_or(0, |SizeId(size)| self.sizes[size as usize]);
+        let empty = self.extents.contains(&0);
+        let reach = if empty { (0, 0) } else { walk.bounds() };
+        let checked = access.buffer.is_some() && (empty || !access.narrow.is_empty());
+        if access.buffer.is_some() && !checked {
+            let (low, high) = axes.iter().fold(reach, |(low, high), &(axis, by)| {
+                let far = (self.extents[axis] - 1) * by;
+                (low + far.min(0), high + far.max(0))
+            });
+            if offset + low < 0 || offset + high >= length {
+                return None;
+            }
+        }
+        let regs = |terms: &[(Reg, Coefficient)]| terms.iter().map(|&(reg, by)| (reg, factor(by))).collect();
+        Some(BoundAccess {
+            data,
+            length,
+            bytes,
+            offset,
+            axes,
+            narrow: regs(&access.narrow),
+            wide: regs(&access.wide),
+            walk,
+            reach,
+            checked,
+        })
+    }
+
+    /// The element numbers from and to which a reduction runs, of `total` in all.
+    pub fn span(&self, span: Span, total: i64, axes: &[i64]) -> (i64, i64) {
+        match span {
+            Span::Whole => (0, total),
+            Span::Chunk { axis, length } => {
+                let length = self.sizes[length.0 as usize];
+                let start = axes[axis.0 as usize].saturating_mul(length).clamp(0, total);
+                (start, start.saturating_add(length).clamp(start, total))
+            }
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Result<()> {
+        let points = self.totals[0];
+        if points == 0 {
+            return Ok(());
+        }
+        let work = points.saturating_mul(self.work(&self.program.body));
+        let threads = rayon::current_num_threads() as i64;
+        let alone = work < SMALL_WORK || threads == 1;
+        let unit = match self.program.mode {
+            Mode::Points => 1,
+            Mode::Blocks { .. } => {
+                // A long loop over few columns: narrower blocks, so that every thread has one.
+                let share = ((points as u64).div_ceil(threads as u64) as usize).next_multiple_of(64);
+                if !alone && share < self.block {
+                    self.block = share;
+                }
+                self.block as i64
+            }
+        };
+        let units = (points as u64).div_ceil(unit as u64) as i64;
+        // A few tasks for each thread, so that one that is held up does not hold up all.
+        let tasks = if alone { 1 } else { units.min(threads * 4) };
+        let run_task = |task: i64| {
+            // In 128 bits: units * tasks may not fit.
+            let edge = |task: i64| ((i128::from(units) * i128::from(task) / i128::from(tasks)) as i64 * unit).min(points);
+            self.run_range(edge(task), edge(task + 1));
+        };
+        if tasks == 1 {
+            run_task(0);
+        } else {
+            (0..tasks as usize).into_par_iter().with_max_len(1).for_each(|task| run_task(task as i64));
+        }
+        if self.fault.load(Ordering::Relaxed) {
+            return Err(Error::Internal("host: an index left its buffer; what was read there is zero".into()));
+        }
+        Ok(())
+    }
+
+    /// Steps that one point takes, loops counted as often as they run.
+    fn work(&self, steps: &[Step]) -> i64 {
+        let total = |axes: &[lazuli_codegen::AxisId]| {
+            axes.iter().fold(1i64, |total, axis| total.saturating_mul(self.extents[axis.0 as usize]))
+        };
+        steps.iter().fold(0i64, |work, step| {
+            work.saturating_add(match step {
+                Step::Loop(inner) => total(&inner.axes).saturating_mul(self.work(&inner.body) + 1),
+                Step::Tree(inner) => self.totals[inner.space].saturating_mul(self.work(&inner.body) + 1),
+                _ => 1,
+            })
+        })
+    }
+
+    /// Runs the points `from..to` on this thread.
+    fn run_range(&self, from: i64, to: i64) {
+        let mut frame = Frame::new(self);
+        frame.run_prologue();
+        let parallel = &self.program.spaces[0];
+        match self.program.mode {
+            Mode::Points => {
+                for point in from..to {
+                    frame.set_indices(parallel, point);
+                    frame.run_body(0, 1);
+                }
+            }
+            Mode::Blocks { constant: 0 } => {
+                let mut start = from;
+                while start < to {
+                    let n = (to - start).min(self.block as i64);
+                    frame.run_body(start, n as usize);
+                    start += n;
+                }
+            }
+            Mode::Blocks { constant } => {
+                let (outer, inner) = parallel.split_at(constant);
+                let period: i64 = inner.iter().map(|axis| self.extents[axis.0 as usize]).product();
+                let mut start = from;
+                while start < to {
+                    let n = (to - start).min(self.block as i64).min(period - start % period);
+                    frame.set_indices(outer, start / period);
+                    frame.run_body(start, n as usize);
+                    start += n;
+                }
+            }
+        }
+    }
+}
+
+/// The host's own memory behind the trait.
+pub fn host_memory(memory: &dyn Memory) -> Result<&HostMemory> {
+    let memory: &dyn std::any::Any = memory;
+    memory.downcast_ref().ok_or_else(|| Error::Internal("host: memory of another runtime".into()))
+}

@@ -1,0 +1,134 @@
+//! The host runtime: kernel IR run by the processor, with no compiler and no driver.
+//!
+//! Compiling lowers a kernel once to a list of steps over registers (`lower`, `program`, `registers`). A launch joins it with
+//! its arguments (`launch`) and runs it block by block (`frame`): each step is one vectorised loop (`ops`, `math`) over some
+//! thousand elements that stay in the first-level cache.
+
+mod frame;
+mod launch;
+mod lower;
+mod math;
+mod memory;
+mod ops;
+mod printer;
+mod program;
+mod registers;
+mod transfer;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
+
+use self::launch::{Launch, host_memory};
+use self::memory::HostMemory;
+use self::program::Program;
+use super::{Executable, LaunchArgs, Memory, Runtime};
+use crate::error::{Error, Result};
+
+/// The processor as a device. Every call is done when it is back.
+pub struct HostRuntime {
+    facts: DeviceFacts,
+}
+
+impl HostRuntime {
+    /// The host is always there.
+    pub fn new() -> Result<Self> {
+        let facts = DeviceFacts {
+            name: processor_name().unwrap_or_else(|| std::env::consts::ARCH.into()),
+            is_cpu: true,
+            compute_units: rayon::current_num_threads() as u32,
+            max_group: 1,
+            local_memory_bytes: 0,
+            max_parameter_bytes: 1 << 16,
+            max_allocation_bytes: isize::MAX as u64,
+            has_f64: true,
+            compiler: "host".into(),
+        };
+        Ok(Self { facts })
+    }
+}
+
+fn processor_name() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().into())
+}
+
+/// A kernel ready to run.
+struct HostExecutable {
+    kernel: Arc<Kernel>,
+    program: Program,
+    source: String,
+}
+
+impl Executable for HostExecutable {
+    fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+/// Checks that `offset + bytes` lies in a memory, and gives the address.
+fn place(memory: &dyn Memory, offset: usize, bytes: usize) -> Result<*mut u8> {
+    let memory = host_memory(memory)?;
+    match offset.checked_add(bytes) {
+        // SAFETY: the offset is within the allocation.
+        Some(end) if end <= memory.bytes() => Ok(unsafe { memory.data().add(offset) }),
+        _ => Err(Error::Internal(format!("host: {bytes} bytes at {offset} of a memory of {}", memory.bytes()))),
+    }
+}
+
+impl Runtime for HostRuntime {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        Ok(Box::new(HostMemory::allocate(bytes)?))
+    }
+
+    fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
+        let to = place(target, target_offset, source.len())?;
+        // SAFETY: `place` checked the range; a Rust slice does not overlap memory that only this runtime hands out.
+        unsafe { memory::copy(source.as_ptr(), to, source.len()) };
+        Ok(())
+    }
+
+    fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
+        let from = place(source, source_offset, target.len())?;
+        // SAFETY: as for `upload`.
+        unsafe { memory::copy(from, target.as_mut_ptr(), target.len()) };
+        Ok(())
+    }
+
+    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()> {
+        let (from, to) = (place(source, 0, bytes)?, place(target, 0, bytes)?);
+        if from != to {
+            // SAFETY: `place` checked both ranges, and two memories do not overlap.
+            unsafe { memory::copy(from, to, bytes) };
+        }
+        Ok(())
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, _contraction: bool) -> Result<Arc<dyn Executable>> {
+        let program = lower::lower_kernel(kernel, schedule)?;
+        let source = printer::print_kernel(kernel, schedule);
+        Ok(Arc::new(HostExecutable { kernel: kernel.clone(), program, source }))
+    }
+
+    fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
+        let executable: &dyn Any = executable;
+        let Some(executable) = executable.downcast_ref::<HostExecutable>() else {
+            return Err(Error::Internal("host: an executable of another runtime".into()));
+        };
+        Launch::new(&executable.kernel, &executable.program, arguments)?.run()
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+}

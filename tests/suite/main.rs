@@ -1,0 +1,21 @@
+//! The engine from outside, on every device there is, fused and not: recorded cases, mistakes, launches and values.
+//!
+//! `LAZULI_TEST_DEVICES=host,opencl:0` names the devices; else the host, `opencl:0` and `cuda:0` are taken where they are.
+
+mod common;
+
+mod oracle;
+
+mod ulps;
+
+mod cases;
+
+mod bad_input;
+
+mod fusion;
+
+mod values;
+
+mod reductions;
+
+mod poclcount;
