@@ -32,9 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::auto()?;
     println!("device: {device}");
 
-    // A row of real parts and a column of imaginary parts; the plane is their broadcast and is never stored.
+    // A row of real parts and a column of imaginary parts, stored; the plane is their broadcast and is not.
     let real = device.linspace(REAL.0, REAL.1, width);
     let imaginary = device.linspace(IMAGINARY.1, IMAGINARY.0, height).insert_axis(1);
+    lazuli::eval((&real, &imaginary))?;
 
     let before = device.counters();
     let (mut x, mut y) = (device.zeros::<f32>([height, width]), device.zeros::<f32>([height, width]));
@@ -64,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Three waves, a third of a turn apart, over a smooth count: [height, width, 1] against [3]. Inside is black.
     let smooth = count.cast::<f32>() + 2.0 - (&x * &x + &y * &y).maximum(4.0).log2().log2();
-    let turns = (smooth * 0.035).sqrt().insert_axis(2) + device.from_slice(&[0.55f32, 0.45, 0.35])?;
+    let turns = (smooth * 0.035).sqrt().insert_axis(2) + device.from_slice(&[0.35f32, 0.45, 0.55])?;
     let light = (0.5 + 0.5 * (turns * std::f32::consts::TAU).cos()) * 255.0;
     let colours = count.insert_axis(2).lt(STEPS).select(light, 0.0).cast::<u8>().get()?;
     write_png(&path, width, height, colours.as_slice().ok_or("colours in no order")?)?;

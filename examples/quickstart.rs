@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         unfused_times.push(milliseconds(&unfused, &a_unfused, &b_unfused)?);
     }
     let (fused_ms, unfused_ms) = (median(fused_times), median(unfused_times));
-    println!("  {:<10}{:>9}{:>14}{:>14}", "", "kernels", "moved", "median of {RUNS}".replace("{RUNS}", &RUNS.to_string()));
+    println!("  {:<10}{:>9}{:>14}{:>14}", "", "kernels", "moved", format!("median of {RUNS}"));
     for (name, array, ms) in [
         ("fused", chain(&a_device, &b_device), fused_ms),
         ("unfused", chain(&a_unfused, &b_unfused), unfused_ms),
@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Nine operations, written as in NumPy.
+/// Ten operations, written as in NumPy.
 fn chain(a: &Array<f32>, b: &Array<f32>) -> Array<f32> {
     (a * a + b * b).sqrt() * (-a).exp() + 0.5 * b.sin()
 }

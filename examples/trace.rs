@@ -93,12 +93,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Tree {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let Some(stage) = event.metadata().target().strip_prefix("lazuli") else { return };
-        let stage = stage.rsplit("::").next().unwrap_or_default();
-        self.note(stage);
+        let target = event.metadata().target();
+        if !target.starts_with("lazuli") {
+            return;
+        }
+        let name = if target == "lazuli::record" { "record" } else { "note:" };
+        self.note(name);
         let mut fields = Fields::default();
         event.record(&mut fields);
-        println!("{}{stage}:{}", indent(context.event_scope(event).map_or(0, Iterator::count)), fields.text);
+        println!("{}{name}{}", indent(context.event_scope(event).map_or(0, Iterator::count)), fields.text);
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {

@@ -150,9 +150,9 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
                 Op::MulAdd => FlowOp::MulAdd,
                 Op::Select => FlowOp::Select,
                 Op::Cast => FlowOp::Cast,
-                Op::View(view) => FlowOp::View(view.clone()),
+                Op::View(view) => FlowOp::View((**view).clone()),
                 Op::Reshape => FlowOp::Reshape,
-                Op::SliceAssign(region) => FlowOp::SliceAssign(region.clone()),
+                Op::SliceAssign(region) => FlowOp::SliceAssign((**region).clone()),
                 Op::Reduce(op, reduced) => {
                     let operand = inputs[0];
                     let axes = tree::folded_axes(&flow.values[operand as usize], reduced);

@@ -14,7 +14,7 @@ pub enum Op {
     Scalar(Scalar),
     /// The index along the one axis of the result. No inputs.
     Iota,
-    /// One input of the result's shape.
+    /// One input of the result's shape. Inputs of element-wise operations may also be constants, whatever the shape.
     Unary(UnaryOp),
     /// Two inputs of the result's shape.
     Binary(BinaryOp),
@@ -25,13 +25,13 @@ pub enum Op {
     /// Conversion to the node's element type.
     Cast,
     /// An index map along axes: slices, steps, flips, permutations, broadcasts, axes inserted and removed.
-    View(View),
+    View(Box<View>),
     /// The same elements in row-major order under another shape.
     Reshape,
     /// Folds the marked axes of its input away; the other axes keep their order.
-    Reduce(ReduceOp, AxisMask),
+    Reduce(ReduceOp, Box<AxisMask>),
     /// The first input with the second written over a region of it.
-    SliceAssign(Region),
+    SliceAssign(Box<Region>),
     /// What could not be recorded. No inputs.
     Failed(Box<Error>),
 }

@@ -37,19 +37,19 @@ pub fn unary(op: UnaryOp, x: &Arc<Node>, at: Place) -> Arc<Node> {
         return x.clone();
     }
     match op.result(x.dtype()) {
-        Some(dtype) => map(Op::Unary(op), smallvec![x.clone()], dtype, at),
+        Some(dtype) => map(Op::Unary(op), smallvec![x.clone()], x.shape().into(), dtype, at),
         None => failed(undefined(op.name(), x, at), x.dtype(), at),
     }
 }
 
 /// An element-wise operation on two operands of one element type, broadcast together.
 pub fn binary(op: BinaryOp, lhs: &Arc<Node>, rhs: &Arc<Node>, at: Place) -> Arc<Node> {
-    let inputs = match broadcast_together(op.name(), [lhs, rhs], at) {
-        Ok(inputs) => inputs,
+    let (inputs, shape) = match broadcast_together(op.name(), [lhs, rhs], at) {
+        Ok(together) => together,
         Err(node) => return node,
     };
     match (op.result(lhs.dtype()), lhs.dtype() == rhs.dtype()) {
-        (Some(dtype), true) => map(Op::Binary(op), inputs, dtype, at),
+        (Some(dtype), true) => map(Op::Binary(op), inputs, shape, dtype, at),
         _ => failed(undefined(op.name(), lhs, at), lhs.dtype(), at),
     }
 }
@@ -57,7 +57,7 @@ pub fn binary(op: BinaryOp, lhs: &Arc<Node>, rhs: &Arc<Node>, at: Place) -> Arc<
 /// `a * b + c` with one rounding, broadcast together; floats.
 pub fn mul_add(a: &Arc<Node>, b: &Arc<Node>, c: &Arc<Node>, at: Place) -> Arc<Node> {
     match broadcast_together("mul_add", [a, b, c], at) {
-        Ok(inputs) => map(Op::MulAdd, inputs, a.dtype(), at),
+        Ok((inputs, shape)) => map(Op::MulAdd, inputs, shape, a.dtype(), at),
         Err(node) => node,
     }
 }
@@ -65,7 +65,7 @@ pub fn mul_add(a: &Arc<Node>, b: &Arc<Node>, c: &Arc<Node>, at: Place) -> Arc<No
 /// `condition ? on_true : on_false`, broadcast together.
 pub fn select(condition: &Arc<Node>, on_true: &Arc<Node>, on_false: &Arc<Node>, at: Place) -> Arc<Node> {
     match broadcast_together("select", [condition, on_true, on_false], at) {
-        Ok(inputs) => map(Op::Select, inputs, on_true.dtype(), at),
+        Ok((inputs, shape)) => map(Op::Select, inputs, shape, on_true.dtype(), at),
         Err(node) => node,
     }
 }
@@ -75,7 +75,7 @@ pub fn cast(x: &Arc<Node>, dtype: DType, at: Place) -> Arc<Node> {
     if is_failed(x) || x.dtype() == dtype {
         return x.clone();
     }
-    map(Op::Cast, smallvec![x.clone()], dtype, at)
+    map(Op::Cast, smallvec![x.clone()], x.shape().into(), dtype, at)
 }
 
 /// An index map that the caller has checked: every index it gives lies inside `x`.
@@ -90,10 +90,10 @@ pub fn view(x: &Arc<Node>, view: View, result: Shape, at: Place) -> Arc<Node> {
             return base.clone();
         }
         let order = view_order(base, &composed, &result);
-        return Node::pending(Op::View(composed), smallvec![base.clone()], result, x.dtype(), order, at);
+        return Node::pending(Op::View(Box::new(composed)), smallvec![base.clone()], result, x.dtype(), order, at);
     }
     let order = view_order(x, &view, &result);
-    Node::pending(Op::View(view), smallvec![x.clone()], result, x.dtype(), order, at)
+    Node::pending(Op::View(Box::new(view)), smallvec![x.clone()], result, x.dtype(), order, at)
 }
 
 /// The same elements in row-major order under another shape.
@@ -176,7 +176,7 @@ pub fn reduce(op: ReduceOp, x: &Arc<Node>, reduced: AxisMask, at: Place) -> Arc<
         }
         other => other.clone(),
     };
-    Node::pending(Op::Reduce(op, reduced), smallvec![x.clone()], result, x.dtype(), order, at)
+    Node::pending(Op::Reduce(op, Box::new(reduced)), smallvec![x.clone()], result, x.dtype(), order, at)
 }
 
 /// `x` with `value`, which must broadcast to the region's shape, written over the region. The caller has checked that the
@@ -200,7 +200,7 @@ pub fn slice_assign(x: &Arc<Node>, region: Region, value: &Arc<Node>, at: Place)
     }
     let inputs: Inputs = smallvec![x.clone(), value];
     let order = x.order().clone();
-    Node::pending(Op::SliceAssign(region), inputs, x.shape().into(), x.dtype(), order, at)
+    Node::pending(Op::SliceAssign(Box::new(region)), inputs, x.shape().into(), x.dtype(), order, at)
 }
 
 /// The error the node carries, if it is a failed one.
@@ -215,35 +215,40 @@ fn is_failed(node: &Node) -> bool {
     failure(node).is_some()
 }
 
-fn map(op: Op, inputs: Inputs, dtype: DType, at: Place) -> Arc<Node> {
+fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Node> {
     let order = Order::join(inputs.iter().map(|input| input.order()));
-    let shape = inputs[0].shape().into();
     Node::pending(op, inputs, shape, dtype, order, at)
 }
 
+/// The operands, stretched to the shape they have together. Constants stay as they are: their index does not matter, and
+/// they are half of what programs record.
 fn broadcast_together<const N: usize>(
     op: &'static str,
     operands: [&Arc<Node>; N],
     at: Place,
-) -> Result<Inputs, Arc<Node>> {
+) -> Result<(Inputs, Shape), Arc<Node>> {
     if let Some(failed) = operands.iter().find(|node| is_failed(node)) {
         return Err((*failed).clone());
     }
     let first = operands[0];
-    if operands.iter().all(|operand| operand.shape() == first.shape()) {
-        return Ok(operands.into_iter().cloned().collect());
-    }
-    let mut result: Shape = first.shape().into();
+    let mut shape: Shape = first.shape().into();
     for operand in &operands[1..] {
-        result = shape::broadcast(&result, operand.shape()).ok_or_else(|| {
-            let (lhs, rhs) = (result.to_vec(), operand.shape().to_vec());
-            failed(Error::ShapeMismatch { op, lhs, rhs, at }, first.dtype(), at)
-        })?;
+        if operand.shape() != &shape[..] && !operand.shape().is_empty() {
+            shape = shape::broadcast(&shape, operand.shape()).ok_or_else(|| {
+                let (lhs, rhs) = (shape.to_vec(), operand.shape().to_vec());
+                failed(Error::ShapeMismatch { op, lhs, rhs, at }, first.dtype(), at)
+            })?;
+        }
     }
-    if shape::element_count(&result).is_none() {
-        return Err(failed(too_many_elements(op, &result, at), first.dtype(), at));
+    if shape::element_count(&shape).is_none() {
+        return Err(failed(too_many_elements(op, &shape, at), first.dtype(), at));
     }
-    Ok(operands.into_iter().map(|operand| broadcast_to(operand, &result, at)).collect())
+    let stretch = |operand: &Arc<Node>| match operand.op() {
+        Op::Scalar(_) => operand.clone(),
+        _ if operand.shape() == &shape[..] => operand.clone(),
+        _ => broadcast_to(operand, &shape, at),
+    };
+    Ok((operands.into_iter().map(stretch).collect(), shape))
 }
 
 /// The order of a view: its axes ranked by where their operand's axes lie. A stretched axis leaves no preference.

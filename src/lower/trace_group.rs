@@ -130,11 +130,14 @@ impl Tracer<'_> {
 
     /// Depth of recursion: the operations and views of one group, which partition bounds.
     fn compute(&mut self, id: ValueId, coords: &Coords) -> Result<Var> {
+        let flow = self.flow;
+        let value = &flow.values[id as usize];
+        // A constant is the same everywhere, whatever shape it is read in.
+        let nowhere = Coords::new();
+        let coords = if matches!(value.op, FlowOp::Scalar(_)) { &nowhere } else { coords };
         if let Some(var) = self.values.get(&(id, coords.clone())) {
             return Ok(*var);
         }
-        let flow = self.flow;
-        let value = &flow.values[id as usize];
         let var = match &value.op {
             FlowOp::Leaf(_) => self.load(id, coords),
             FlowOp::Scalar(slot) => self.scalar(*slot, value.dtype),

@@ -1,5 +1,6 @@
 //! The interpreter: one thread's registers, and the steps run over them block by block.
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
 use lazuli_codegen::AxisId;
@@ -7,6 +8,7 @@ use lazuli_codegen::AxisId;
 use super::launch::{BoundAccess, Launch};
 use super::program::{AccessId, Loop, Reg, Step, TreeFold};
 use super::transfer;
+use super::walk::Walk;
 
 /// One cache line of scratch.
 #[derive(Clone, Copy)]
@@ -25,8 +27,10 @@ pub struct Frame<'a> {
     /// The block: its first element number, and its elements.
     start: i64,
     n: usize,
+    /// True while the tile is cut short along the innermost axis.
+    short: bool,
     /// Owns what `home` points into.
-    _scratch: Vec<Line>,
+    _scratch: Vec<MaybeUninit<Line>>,
 }
 
 impl<'a> Frame<'a> {
@@ -35,7 +39,8 @@ impl<'a> Frame<'a> {
         let program = launch.program;
         let narrow_bytes = program.narrow_bytes.next_multiple_of(64);
         let lines = (narrow_bytes + program.wide_bytes * launch.block).div_ceil(64);
-        let mut scratch = vec![Line([0; 64]); lines.max(1)];
+        // Not cleared: every step writes its register before another reads it, and small launches should stay cheap.
+        let mut scratch: Vec<MaybeUninit<Line>> = Vec::with_capacity(lines.max(1));
         let base = scratch.as_mut_ptr().cast::<u8>();
         let home: Vec<*mut u8> = program
             .registers
@@ -53,6 +58,7 @@ impl<'a> Frame<'a> {
             axes: vec![0; launch.extents.len()],
             start: 0,
             n: 1,
+            short: false,
             _scratch: scratch,
         }
     }
@@ -75,6 +81,25 @@ impl<'a> Frame<'a> {
     pub fn run_body(&mut self, start: i64, n: usize) {
         (self.start, self.n) = (start, n);
         self.run(&self.launch.program.body);
+    }
+
+    /// Runs the kernel's body for the points of a tile: for its two axes where it starts and its extent.
+    pub fn run_tile(&mut self, sides: [(AxisId, i64, i64); 2], short: bool) {
+        for (axis, start, _) in sides {
+            self.axes[axis.0 as usize] = start;
+        }
+        self.short = short;
+        self.run_body(0, (sides[0].2 * sides[1].2) as usize);
+    }
+
+    /// The path of an access through the block.
+    #[inline]
+    fn walk<'b>(&self, access: &'b BoundAccess) -> &'b Walk {
+        match &access.tile {
+            None => &access.walk,
+            Some(tile) if self.short => &tile.short,
+            Some(tile) => &tile.whole,
+        }
     }
 
     #[inline]
@@ -184,8 +209,9 @@ impl<'a> Frame<'a> {
             self.at[to.at()] = element(access, base);
             return;
         }
-        if access.walk.stride() == 1
-            && let Some(index) = access.walk.one_run(self.start, self.n)
+        let walk = self.walk(access);
+        if walk.stride() == 1
+            && let Some(index) = walk.one_run(self.start, self.n)
         {
             self.at[to.at()] = element(access, base + index);
             return;
@@ -193,14 +219,15 @@ impl<'a> Frame<'a> {
         let home = self.home[to.at()];
         self.at[to.at()] = home;
         // SAFETY: the launch, or the check above, saw that every index is within the buffer.
-        unsafe { transfer::load(access.bytes, element(access, base), &access.walk, self.start, self.n, home) }
+        unsafe { transfer::load(access.bytes, element(access, base), walk, self.start, self.n, home) }
     }
 
     fn aim(&mut self, to: Reg, access: AccessId) {
         let launch = self.launch;
         let access = &launch.accesses[access.0 as usize];
         let base = self.base(access);
-        let run = if access.walk.stride() == 1 { access.walk.one_run(self.start, self.n) } else { None };
+        let walk = self.walk(access);
+        let run = if walk.stride() == 1 { walk.one_run(self.start, self.n) } else { None };
         self.at[to.at()] = match run {
             Some(index) if Self::is_within(access, base) => element(access, base + index),
             _ => self.home[to.at()],
@@ -216,7 +243,8 @@ impl<'a> Frame<'a> {
             return launch.fault.store(true, Ordering::Relaxed);
         }
         let n = self.count(launch.program.registers[from.at()].wide);
-        if let Some(index) = access.walk.one_run(self.start, n).filter(|_| access.walk.stride() == 1 || n == 1) {
+        let walk = self.walk(access);
+        if let Some(index) = walk.one_run(self.start, n).filter(|_| walk.stride() == 1 || n == 1) {
             let target = element(access, base + index);
             if target != source {
                 // SAFETY: n elements within the buffer, which no register but an aimed one points into.
@@ -225,7 +253,7 @@ impl<'a> Frame<'a> {
             return;
         }
         // SAFETY: every index is within the buffer, and points write disjoint elements.
-        unsafe { transfer::store(access.bytes, source, &access.walk, self.start, n, element(access, base)) }
+        unsafe { transfer::store(access.bytes, source, walk, self.start, n, element(access, base)) }
     }
 
     fn index(&mut self, to: Reg, access: AccessId) {
@@ -233,14 +261,18 @@ impl<'a> Frame<'a> {
         let access = &launch.accesses[access.0 as usize];
         let base = self.base(access);
         let n = self.count(launch.program.registers[to.at()].wide);
-        // SAFETY: index registers hold i64, as many as the block has elements if wide; all are initialised.
-        let values = unsafe { std::slice::from_raw_parts_mut(self.at(to).cast::<i64>(), n) };
-        let stride = access.walk.stride();
-        access.walk.runs(self.start, n, |done, index, length| {
-            for (i, value) in values[done..done + length].iter_mut().enumerate() {
-                *value = base + index + i as i64 * stride;
+        let data = self.at(to).cast::<i64>();
+        let walk = self.walk(access);
+        let stride = walk.stride();
+        walk.runs(self.start, n, |done, index, length| {
+            // SAFETY: index registers hold i64, as many as the block has elements if wide.
+            let run = unsafe { transfer::uninitialised(data.add(done), length) };
+            for (i, value) in run.iter_mut().enumerate() {
+                value.write(base + index + i as i64 * stride);
             }
         });
+        // SAFETY: the runs cover the n elements, which are initialised now.
+        let values = unsafe { std::slice::from_raw_parts_mut(data, n) };
         for &(reg, by) in &access.wide {
             for (value, &term) in values.iter_mut().zip(self.indices(reg)) {
                 *value = value.wrapping_add(term.wrapping_mul(by));

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::frame::Frame;
 use super::memory::HostMemory;
 use super::program::{Access, Mode, Program, Reg, Step};
+use super::tile::{TileWalks, Tiling};
 use super::walk::Walk;
 use crate::error::{Error, Result};
 use crate::runtime::{LaunchArgs, Memory};
@@ -17,7 +18,7 @@ use crate::runtime::{LaunchArgs, Memory};
 const CACHE_BYTES: usize = 40 << 10;
 
 /// Elements times steps below which waking other threads costs more than it gains.
-const SMALL_WORK: i64 = 1 << 16;
+const SMALL_WORK: i64 = 1 << 17;
 
 /// Blocks never have more elements than this.
 const LARGEST_BLOCK: usize = 4096;
@@ -40,6 +41,8 @@ pub struct BoundAccess {
     pub wide: SmallVec<[(Reg, i64); 2]>,
     /// The path through the space.
     pub walk: Walk,
+    /// The paths through its tiles, where there are tiles.
+    pub tile: Option<TileWalks>,
     /// Least and greatest that the path adds.
     pub reach: (i64, i64),
     /// True where the launch could not see that every index is within the buffer.
@@ -64,6 +67,8 @@ pub struct Launch<'a> {
     pub scalars: Vec<[u8; 8]>,
     /// Elements that a wide register has room for; a multiple of 64.
     pub block: usize,
+    /// The tiles, where the parallel axes are cut into them.
+    pub tiling: Option<Tiling>,
     /// Set where an index was outside its buffer.
     pub fault: AtomicBool,
 }
@@ -112,6 +117,7 @@ impl<'a> Launch<'a> {
             sizes,
             scalars: arguments.scalars.iter().map(|scalar| scalar.argument_bytes().0).collect(),
             block: 0,
+            tiling: None,
             fault: AtomicBool::new(false),
         };
         for access in &program.accesses {
@@ -121,14 +127,50 @@ impl<'a> Launch<'a> {
         let fitting = (CACHE_BYTES / program.wide_bytes.max(1)).clamp(256, LARGEST_BLOCK);
         let largest = launch.totals.iter().copied().max().unwrap_or(1).clamp(1, LARGEST_BLOCK as i64) as usize;
         launch.block = (1 << fitting.ilog2()).min(largest.next_multiple_of(64));
+        launch.cut_into_tiles();
         Ok(launch)
     }
 
-    fn bind(&self, access: &Access) -> Option<BoundAccess> {
-        let factor = |coefficient: Coefficient| match coefficient {
+    fn cut_into_tiles(&mut self) {
+        let program = self.program;
+        let axes = &program.spaces[0];
+        let fits = program.mode == Mode::Blocks { constant: 0 } && self.totals[0] > self.block as i64;
+        if !fits || axes.len() < 2 || self.accesses.iter().any(|access| access.checked) {
+            return;
+        }
+        let extents: Vec<i64> = axes.iter().map(|axis| self.extents[axis.0 as usize]).collect();
+        let strides: Vec<Vec<i64>> = program
+            .accesses
+            .iter()
+            .map(|access| {
+                let along = |axis| access.along.iter().find(|(along, _)| along == axis);
+                axes.iter().map(|axis| along(axis).map_or(0, |&(_, by)| self.factor(by))).collect()
+            })
+            .collect();
+        let bytes = |(strides, access): (&Vec<i64>, &BoundAccess)| -> Vec<i64> {
+            let scale = if access.data.is_null() { 0 } else { access.bytes as i64 };
+            strides.iter().map(|stride| stride.saturating_mul(scale)).collect()
+        };
+        let in_bytes: Vec<Vec<i64>> = strides.iter().zip(&self.accesses).map(bytes).collect();
+        self.tiling = Tiling::choose(axes, &extents, &in_bytes, self.block);
+        if let Some(tiling) = &self.tiling {
+            for ((access, strides), form) in self.accesses.iter_mut().zip(&strides).zip(&program.accesses) {
+                if form.space == Some(0) {
+                    tiling.bend(access, axes, strides, &self.extents);
+                }
+            }
+        }
+    }
+
+    fn factor(&self, coefficient: Coefficient) -> i64 {
+        match coefficient {
             Coefficient::One => 1,
             Coefficient::Size(SizeId(size)) => self.sizes[size as usize],
-        };
+        }
+    }
+
+    fn bind(&self, access: &Access) -> Option<BoundAccess> {
+        let factor = |coefficient| self.factor(coefficient);
         let (data, length, bytes) = match access.buffer {
             Some(buffer) => {
                 let (data, length) = self.buffers[buffer.0 as usize];
@@ -166,6 +208,7 @@ impl<'a> Launch<'a> {
             narrow: regs(&access.narrow),
             wide: regs(&access.wide),
             walk,
+            tile: None,
             reach,
             checked,
         })
@@ -192,15 +235,16 @@ impl<'a> Launch<'a> {
         let work = points.saturating_mul(self.work(&self.program.body));
         let threads = rayon::current_num_threads() as i64;
         let alone = work < SMALL_WORK || threads == 1;
-        let unit = match self.program.mode {
-            Mode::Points => 1,
+        let (points, unit) = match self.program.mode {
+            _ if self.tiling.is_some() => (self.tiles(), 1),
+            Mode::Points => (points, 1),
             Mode::Blocks { .. } => {
                 // A long loop over few columns: narrower blocks, so that every thread has one.
                 let share = ((points as u64).div_ceil(threads as u64) as usize).next_multiple_of(64);
                 if !alone && share < self.block {
                     self.block = share;
                 }
-                self.block as i64
+                (points, self.block as i64)
             }
         };
         let units = (points as u64).div_ceil(unit as u64) as i64;
@@ -231,17 +275,40 @@ impl<'a> Launch<'a> {
             work.saturating_add(match step {
                 Step::Loop(inner) => total(&inner.axes).saturating_mul(self.work(&inner.body) + 1),
                 Step::Tree(inner) => self.totals[inner.space].saturating_mul(self.work(&inner.body) + 1),
+                Step::Aim { .. } | Step::Store { .. } => 0,
                 _ => 1,
             })
         })
     }
 
-    /// Runs the points `from..to` on this thread.
+    fn tiles(&self) -> i64 {
+        let Some(tiling) = &self.tiling else { return 0 };
+        let (cross, inner) = tiling.counts(&self.extents);
+        let in_tile = |axis| self.extents[axis as usize];
+        // The axes that are not cut: one index of each in a tile.
+        self.totals[0] / (in_tile(tiling.cross.0.0) * in_tile(tiling.inner.0.0)) * cross * inner
+    }
+
+    fn run_tile(&self, frame: &mut Frame, tile: i64) {
+        let Some(tiling) = &self.tiling else { return };
+        let (cross, inner) = tiling.counts(&self.extents);
+        let uncut: SmallVec<[_; 4]> =
+            self.program.spaces[0].iter().copied().filter(|&axis| axis != tiling.cross.0 && axis != tiling.inner.0).collect();
+        frame.set_indices(&uncut, tile / (cross * inner));
+        let start = |number: i64, (axis, size): (lazuli_codegen::AxisId, i64)| {
+            (axis, number * size, size.min(self.extents[axis.0 as usize] - number * size))
+        };
+        let sides = [start(tile / inner % cross, tiling.cross), start(tile % inner, tiling.inner)];
+        frame.run_tile(sides, sides[1].2 < tiling.inner.1);
+    }
+
+    /// Runs the points `from..to` (of a tiled launch, the tiles) on this thread.
     fn run_range(&self, from: i64, to: i64) {
         let mut frame = Frame::new(self);
         frame.run_prologue();
         let parallel = &self.program.spaces[0];
         match self.program.mode {
+            _ if self.tiling.is_some() => (from..to).for_each(|tile| self.run_tile(&mut frame, tile)),
             Mode::Points => {
                 for point in from..to {
                     frame.set_indices(parallel, point);

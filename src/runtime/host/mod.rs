@@ -13,6 +13,7 @@ mod ops;
 mod printer;
 mod program;
 mod registers;
+mod tile;
 mod transfer;
 mod walk;
 

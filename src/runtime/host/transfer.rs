@@ -1,6 +1,15 @@
 //! Elements between memory and dense registers: strided, repeated, gathered and scattered.
 
+use std::mem::MaybeUninit;
+
 use super::walk::Walk;
+
+/// # Safety
+/// `data` points to room for `n` elements that nothing else refers to meanwhile.
+pub unsafe fn uninitialised<'a, T>(data: *mut T, n: usize) -> &'a mut [MaybeUninit<T>] {
+    // SAFETY: the caller's promise; any memory is a valid MaybeUninit.
+    unsafe { std::slice::from_raw_parts_mut(data.cast(), n) }
+}
 
 /// Calls a generic function for the integer type of a size in bytes.
 macro_rules! by_size {
@@ -25,13 +34,24 @@ pub unsafe fn load(bytes: usize, from: *const u8, walk: &Walk, start: i64, n: us
 
 unsafe fn load_as<T: Copy>(from: *const T, walk: &Walk, start: i64, n: usize, to: *mut T) {
     let stride = walk.stride();
+    if let Some(plane) = walk.across(start, n) {
+        // Along the grain of the memory, against that of the register, which is in the first-level cache.
+        for column in 0..plane.columns {
+            for row in 0..plane.rows {
+                let index = column as i64 * stride + row as i64 * plane.row_stride;
+                // SAFETY: the plane's elements are those of the walk.
+                unsafe { to.add(row * plane.columns + column).write(from.offset(index as isize).read()) }
+            }
+        }
+        return;
+    }
     walk.runs(start, n, |done, index, length| {
         // SAFETY: the run lies within what the caller promised.
         unsafe {
             let (from, to) = (from.offset(index as isize), to.add(done));
             match stride {
                 1 => std::ptr::copy_nonoverlapping(from, to, length),
-                0 => std::slice::from_raw_parts_mut(to, length).fill(from.read()),
+                0 => uninitialised(to, length).fill(MaybeUninit::new(from.read())),
                 _ => {
                     for i in 0..length {
                         to.add(i).write(from.offset(i as isize * stride as isize).read());
@@ -53,6 +73,16 @@ pub unsafe fn store(bytes: usize, from: *const u8, walk: &Walk, start: i64, n: u
 
 unsafe fn store_as<T: Copy>(from: *const T, walk: &Walk, start: i64, n: usize, to: *mut T) {
     let stride = walk.stride();
+    if let Some(plane) = walk.across(start, n) {
+        for column in 0..plane.columns {
+            for row in 0..plane.rows {
+                let index = column as i64 * stride + row as i64 * plane.row_stride;
+                // SAFETY: the plane's elements are those of the walk.
+                unsafe { to.offset(index as isize).write(from.add(row * plane.columns + column).read()) }
+            }
+        }
+        return;
+    }
     walk.runs(start, n, |done, index, length| {
         // SAFETY: the run lies within what the caller promised.
         unsafe {
@@ -75,7 +105,7 @@ unsafe fn store_as<T: Copy>(from: *const T, walk: &Walk, start: i64, n: usize, t
 pub unsafe fn splat(bytes: usize, from: *const u8, n: usize, to: *mut u8) {
     unsafe fn splat_as<T: Copy>(from: *const T, n: usize, to: *mut T) {
         // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(to, n).fill(from.read()) }
+        unsafe { uninitialised(to, n).fill(MaybeUninit::new(from.read())) }
     }
     // SAFETY: the caller's promise.
     unsafe { by_size!(bytes, splat_as(from.cast(), n, to.cast())) }

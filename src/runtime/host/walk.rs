@@ -14,6 +14,17 @@ struct Dim {
     stride: i64,
 }
 
+/// Whole rows of a walk along two axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane {
+    /// Elements in a row.
+    pub columns: usize,
+    /// Rows.
+    pub rows: usize,
+    /// The change from one row to the next.
+    pub row_stride: i64,
+}
+
 impl Walk {
     /// From extents and strides, outermost first.
     pub fn new(axes: impl DoubleEndedIterator<Item = (i64, i64)>) -> Self {
@@ -57,6 +68,17 @@ impl Walk {
             return None;
         }
         Some(first * inner.stride + self.outer(start / inner.extent).0)
+    }
+
+    /// Where `n` elements from the start fill whole rows of two axes and neighbours are nearer in memory across the rows
+    /// than along them: those rows.
+    #[inline]
+    pub fn across(&self, start: i64, n: usize) -> Option<Plane> {
+        let [inner, outer] = self.dims[..] else { return None };
+        let columns = inner.extent as usize;
+        let whole = start == 0 && n.is_multiple_of(columns) && (n / columns) as i64 <= outer.extent;
+        (whole && outer.stride.abs() < inner.stride.abs())
+            .then_some(Plane { columns, rows: n / columns, row_stride: outer.stride })
     }
 
     /// What the axes but the innermost add, and their indices.

@@ -1,7 +1,8 @@
 //! f64 functions.
 //!
-//! Sources: fdlibm as kept by FreeBSD msun and musl: `e_exp.c`, `e_log.c`, `k_sin.c`, `k_cos.c`, `__rem_pio2.c`; with the
-//! branches turned into choices and every step of the reduction always taken.
+//! Sources: fdlibm as kept by FreeBSD msun and musl: `e_log.c`, `k_sin.c`, `k_cos.c`, `__rem_pio2.c`, with the branches turned
+//! into choices and every step of the reduction always taken; the exponential reduces as `e_exp.c` and sums a Taylor series
+//! (its rational function gives e^1 one bit off).
 
 use std::f64::consts::{FRAC_2_PI, LOG2_E};
 
@@ -13,20 +14,20 @@ const LN2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
 #[inline(always)]
 fn exp(x: f64) -> f64 {
-    const P1: f64 = f64::from_bits(0x3fc5_5555_5555_553e);
-    const P2: f64 = f64::from_bits(0xbf66_c16c_16be_bd93);
-    const P3: f64 = f64::from_bits(0x3f11_566a_af25_de2c);
-    const P4: f64 = f64::from_bits(0xbebb_bd41_c5d2_6bf1);
-    const P5: f64 = f64::from_bits(0x3e66_3769_72be_a4d0);
     let x = if x > 720.0 { 720.0 } else { x };
     let x = if x < -760.0 { -760.0 } else { x };
     let k = (x * LOG2_E + TO_INTEGER) - TO_INTEGER;
     let high = x - k * LN2_HIGH;
     let low = k * LN2_LOW;
     let r = high - low;
+    let tail = (high - r) - low;
+    // The Taylor series to r^13, by pairs; the first two terms are added last, where the roundings count.
     let z = r * r;
-    let c = r - z * (P1 + z * (P2 + z * (P3 + z * (P4 + z * P5))));
-    let y = 1.0 + (r * c / (2.0 - c) - low + high);
+    let z2 = z * z;
+    let first = (1.0 / 2.0 + r * (1.0 / 6.0)) + z * (1.0 / 24.0 + r * (1.0 / 120.0));
+    let second = (1.0 / 720.0 + r * (1.0 / 5040.0)) + z * (1.0 / 40_320.0 + r * (1.0 / 362_880.0));
+    let third = (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0)) + z * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0));
+    let y = 1.0 + (r + (z * (first + z2 * (second + z2 * third)) + tail));
     // Two steps, so that a subnormal result is rounded once and 2^k stays a normal number.
     let half = k * 0.5 + TO_INTEGER;
     let rest = (k - (half - TO_INTEGER)) + TO_INTEGER;

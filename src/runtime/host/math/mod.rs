@@ -5,6 +5,8 @@
 //! the standard library, one by one.
 
 pub mod double;
+pub mod error_function;
+pub mod inverse;
 pub mod single;
 
 /// 1.5 * 2^52: adding it to a number below 2^51 rounds that to an integer, which then stands in the low bits.

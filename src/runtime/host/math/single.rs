@@ -8,8 +8,9 @@ use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E, LOG10_E};
 use super::{TO_INTEGER, power_of_two, split};
 use crate::runtime::host::ops::apply::{Map2, op1};
 
+/// x held within bounds; NaN stays NaN.
 #[inline(always)]
-fn clamp(x: f64, low: f64, high: f64) -> f64 {
+pub(super) fn clamp(x: f64, low: f64, high: f64) -> f64 {
     // A NaN passes through: both comparisons are false.
     let x = if x > high { high } else { x };
     if x < low { low } else { x }
@@ -27,7 +28,7 @@ fn exp_near_zero(r: f64) -> f64 {
 
 /// e^x for |x| below 700.
 #[inline(always)]
-fn exp(x: f64) -> f64 {
+pub(super) fn exp(x: f64) -> f64 {
     let shifted = x * LOG2_E + TO_INTEGER;
     let r = x - (shifted - TO_INTEGER) * LN_2;
     exp_near_zero(r) * power_of_two(shifted)
@@ -59,8 +60,9 @@ fn log_special(x: f64, value: f64) -> f32 {
     (if x == 0.0 { f64::NEG_INFINITY } else { value }) as f32
 }
 
+/// ln(x) of a positive normal number.
 #[inline(always)]
-fn log(x: f64) -> f64 {
+pub(super) fn log(x: f64) -> f64 {
     let (exponent, log_m) = log_parts(x);
     exponent * LN_2 + log_m
 }
@@ -118,7 +120,7 @@ op1!(
     Expm1: f32 => f32, |x| {
         let x = f64::from(x);
         let far = exp(clamp(x, -110.0, 90.0)) - 1.0;
-        (if x.abs() < 1e-4 { x * (1.0 + x * 0.5) } else { far }) as f32
+        (if x.abs() < 1e-4 { x * (1.0 + x * (0.5 + x * (1.0 / 6.0))) } else { far }) as f32
     }
 );
 op1!(
@@ -146,11 +148,11 @@ op1!(
 );
 op1!(
     /// sin(x)
-    Sin: f32 => f32, |x| sin_ahead(x, 0), hard is_huge_angle(x) => x.sin()
+    Sin: f32 => f32, |x| sin_ahead(x, 0), hard is_huge_angle(x) => f64::from(x).sin() as f32
 );
 op1!(
     /// cos(x)
-    Cos: f32 => f32, |x| sin_ahead(x, 1), hard is_huge_angle(x) => x.cos()
+    Cos: f32 => f32, |x| sin_ahead(x, 1), hard is_huge_angle(x) => f64::from(x).cos() as f32
 );
 op1!(
     /// tan(x)
@@ -158,7 +160,7 @@ op1!(
         let (r, k) = reduce_angle(f64::from(x));
         let (sin, cos) = (sin_near_zero(r), cos_near_zero(r));
         (if k & 1 == 0 { sin / cos } else { -cos / sin }) as f32
-    }, hard is_huge_angle(x) => x.tan()
+    }, hard is_huge_angle(x) => f64::from(x).tan() as f32
 );
 op1!(
     /// sinh(x)

@@ -91,6 +91,19 @@ fn sixteen_million_elements() {
     }
     time("pow", map(N, 2, |k, v| { let x = k.unary(UnaryOp::Abs, v[0]); k.binary(BinaryOp::Pow, x, v[1]) }), MAP, &[a, b, o]);
 
+    let wide = [upload(&r, &vec![0.7f64; N])];
+    for op in [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Tanh, UnaryOp::Erf] {
+        let mut k = Build::new();
+        let i = k.parallel(N as i64 / 2);
+        let (ka, ko) = (k.input(DType::F64), k.output(DType::F64));
+        let at = k.at(0, &[(i, 2)]);
+        let v = k.load(ka, at);
+        let v = k.unary(op, v);
+        let at = k.at(0, &[(i, 1)]);
+        k.store(ko, at, v);
+        time(&format!("8M f64 {}", op.name()), k, MAP, &[&*wide[0], o]);
+    }
+
     let tree = Tree { lanes: 1, width: 16 };
     let (chunk, chunks) = (1 << 16, (N >> 16) as i64);
     let mut k = Build::new();

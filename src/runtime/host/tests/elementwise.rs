@@ -192,3 +192,37 @@ fn bf16_moves_bits_unchanged() {
     let got: Vec<bf16> = run(k, MAP, &[&*upload(&runtime(), &a)], a.len());
     assert!(got.iter().zip(&a).all(|(got, a)| got.to_bits() == a.to_bits()));
 }
+
+/// out[i, j, l] = a[l, i, j] + b[i, j, l] + i * 1000 + l, whose first operand runs against the grain.
+#[test]
+fn tiles_of_three_axes_with_ragged_edges() {
+    for (x, y, z) in [(3usize, 70usize, 200usize), (40, 5, 333), (17, 129, 65), (2, 1000, 1000)] {
+        let (a, b) = (noise(x * y * z, 1), noise(x * y * z, 2));
+        for column_major_out in [false, true] {
+            let mut k = Build::new();
+            let (i, j, l) = (k.parallel(x as i64), k.parallel(y as i64), k.parallel(z as i64));
+            let (ka, kb, out) = (k.input(DType::F32), k.input(DType::F32), k.output(DType::F32));
+            let at = k.at(0, &[(l, (x * y) as i64), (i, y as i64), (j, 1)]);
+            let va = k.load(ka, at);
+            let plain = [(i, (y * z) as i64), (j, z as i64), (l, 1)];
+            let at = k.at(0, &plain);
+            let vb = k.load(kb, at);
+            let at = k.at(0, &[(i, 1000), (l, 1)]);
+            let index = k.index(Expr::Index(at));
+            let index = k.value(DType::F32, Expr::IndexValue(index));
+            let v = k.binary(BinaryOp::Add, va, vb);
+            let v = k.binary(BinaryOp::Add, v, index);
+            let across = [(i, 1), (j, x as i64), (l, (x * y) as i64)];
+            let at = k.at(0, if column_major_out { &across } else { &plain });
+            k.store(out, at, v);
+            let r = runtime();
+            let memory = [upload(&r, &a), upload(&r, &b)];
+            let got: Vec<f32> = run(k, MAP, &[&*memory[0], &*memory[1]], x * y * z);
+            for (i, j, l) in (0..x).flat_map(|i| (0..y).flat_map(move |j| (0..z).map(move |l| (i, j, l)))) {
+                let want = a[(l * x + i) * y + j] + b[(i * y + j) * z + l] + (i * 1000 + l) as f32;
+                let at = if column_major_out { (l * y + j) * x + i } else { (i * y + j) * z + l };
+                assert_eq!(got[at], want, "{x}x{y}x{z} at {i},{j},{l}");
+            }
+        }
+    }
+}
