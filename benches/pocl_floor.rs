@@ -48,7 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<f64, Box<dyn Error>> {
-    let n = std::env::args().skip(1).find(|word| word != "--bench").map_or(Ok(1 << 24), |word| word.parse::<usize>())?;
+    let n =
+        std::env::args().skip(1).find(|word| word != "--bench").map_or(Ok(1 << 24), |word| word.parse::<usize>())?;
     let listed = Device::list().into_iter().filter(|found| found.name.starts_with("opencl"));
     let found: Vec<_> = listed.collect();
     let is_cpu = |found: &&lazuli::DeviceInfo| found.description.contains("CPU,");

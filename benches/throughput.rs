@@ -61,7 +61,11 @@ fn run() -> Result<bool, Box<dyn Error>> {
         let measured = measure(workload, &device, n, arguments.seconds)?;
         let gbs = workload.floor_bytes(n) as f64 / measured.median / 1e6;
         let Measured { median, least, first, kernels, .. } = measured;
-        print!("{:18} {:8} {median:10.4} {least:10.4} {gbs:8.1} {first:9.1} {kernels:7}", workload.name(), device.name());
+        print!(
+            "{:18} {:8} {median:10.4} {least:10.4} {gbs:8.1} {first:9.1} {kernels:7}",
+            workload.name(),
+            device.name()
+        );
         match measured.check {
             Ok(()) => println!(),
             Err(error) => {
@@ -117,8 +121,7 @@ fn milliseconds(since: Instant) -> f64 {
 }
 
 fn arguments() -> Result<Arguments, Box<dyn Error>> {
-    let mut parsed =
-        Arguments { device: None, n: None, scale: 1.0, only: ALL.to_vec(), seconds: 0.4, fusion: true };
+    let mut parsed = Arguments { device: None, n: None, scale: 1.0, only: ALL.to_vec(), seconds: 0.4, fusion: true };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));

@@ -31,7 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err(format!("{launches} launches where one would do").into());
     }
 
-    println!("\n{:>8}{:>8}{:>7}{:>7}{:>7}{:>10}{:>10}{:>12}{:>12}", "spot", "strike", "years", "rate", "vol.", "call", "put", "call in f64", "put in f64");
+    println!(
+        "\n{:>8}{:>8}{:>7}{:>7}{:>7}{:>10}{:>10}{:>12}{:>12}",
+        "spot", "strike", "years", "rate", "vol.", "call", "put", "call in f64", "put in f64"
+    );
     let mut worst: f64 = 0.0;
     for i in 0..N {
         let option = host.columns().map(|column| f64::from(column[i]));
@@ -39,12 +42,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (got_call, got_put) = (f64::from(call[[i]]), f64::from(put[[i]]));
         if i % (N / 6) == 0 {
             let [s, k, t, r, v] = option;
-            println!("{s:8.2}{k:8.2}{t:7.2}{r:7.3}{v:7.2}{got_call:10.4}{got_put:10.4}{expected_call:12.4}{expected_put:12.4}");
+            println!(
+                "{s:8.2}{k:8.2}{t:7.2}{r:7.3}{v:7.2}{got_call:10.4}{got_put:10.4}{expected_call:12.4}{expected_put:12.4}"
+            );
         }
         // Put-call parity: a call less a put is the spot less the discounted strike.
         let [s, k, t, r, _] = option;
         let parity = got_call - got_put - (s - k * (-r * t).exp());
-        worst = [worst, (got_call - expected_call).abs(), (got_put - expected_put).abs(), parity.abs()].into_iter().fold(0.0, f64::max);
+        worst = [worst, (got_call - expected_call).abs(), (got_put - expected_put).abs(), parity.abs()]
+            .into_iter()
+            .fold(0.0, f64::max);
     }
     println!("\nlargest difference from the formula in f64, and from put-call parity: {worst:.1e}");
     if worst.is_nan() || worst > 1e-3 {

@@ -119,7 +119,8 @@ fn classify_by_ndarray(train: ArrayView2<u8>, labels: &Array1<u8>, held_out: Arr
     for (mut centroid, count) in centroids.rows_mut().into_iter().zip(counts) {
         centroid /= count;
     }
-    let distance = |image: &ndarray::ArrayView1<f64>, class: usize| (image - &centroids.row(class)).mapv(|x| x * x).sum();
+    let distance =
+        |image: &ndarray::ArrayView1<f64>, class: usize| (image - &centroids.row(class)).mapv(|x| x * x).sum();
     let nearest = |image: ndarray::ArrayView1<f64>| {
         (0..CLASSES).min_by(|a, b| distance(&image, *a).total_cmp(&distance(&image, *b))).unwrap_or(0) as u8
     };
@@ -129,7 +130,8 @@ fn classify_by_ndarray(train: ArrayView2<u8>, labels: &Array1<u8>, held_out: Arr
 /// The images, a row each, and their labels.
 fn read(path: &str) -> Result<(Array2<u8>, Array1<u8>), Box<dyn Error>> {
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let numbers = text.split([',', '\n']).filter(|word| !word.is_empty()).map(str::parse).collect::<Result<Vec<u8>, _>>()?;
+    let numbers =
+        text.split([',', '\n']).filter(|word| !word.is_empty()).map(str::parse).collect::<Result<Vec<u8>, _>>()?;
     let table = Array2::from_shape_vec((numbers.len() / (PIXELS + 1), PIXELS + 1), numbers)?;
     Ok((table.slice(s![.., ..PIXELS]).to_owned(), table.column(PIXELS).to_owned()))
 }

@@ -75,7 +75,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Compares every count with a loop over one point, and two points whose answers are known.
 fn check(counts: &ArrayD<i32>, real: &ArrayD<f32>, imaginary: &ArrayD<f32>) -> Result<(), String> {
-    for ([row, column], got) in (0..imaginary.len()).flat_map(|row| (0..real.len()).map(move |column| [row, column])).zip(counts) {
+    for ([row, column], got) in
+        (0..imaginary.len()).flat_map(|row| (0..real.len()).map(move |column| [row, column])).zip(counts)
+    {
         let (cx, cy) = (real[[column]], imaginary[[row, 0]]);
         let expected = steps_inside(cx, cy);
         if *got != expected {

@@ -49,7 +49,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("    kernel {}: it begins because {}", kernel.name, kernel.reason);
         println!("    {} operations; reads and writes {}", kernel.operations, mebibytes(kernel.bytes));
     }
-    println!("    the least possible is {}: each input read once, the result written once", mebibytes(explanation.least_bytes));
+    println!(
+        "    the least possible is {}: each input read once, the result written once",
+        mebibytes(explanation.least_bytes)
+    );
     println!("  its source{}:", if device.name() == "host" { ", in Lazuli's own notation" } else { "" });
     for line in own_lines(&explanation.kernels[0]) {
         println!("    | {line}");
@@ -60,7 +63,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("\n3. A reduction takes the chain that feeds it into its own pass over the data");
     let mean = chain(&a_device, &b_device).mean();
     let explanation = mean.explain()?;
-    println!("  chain(&a, &b).mean()             {} kernels, moving {}", explanation.kernels.len(), mebibytes(explanation.bytes()));
+    println!(
+        "  chain(&a, &b).mean()             {} kernels, moving {}",
+        explanation.kernels.len(),
+        mebibytes(explanation.bytes())
+    );
     let (ours, expected) = (mean.item()?, reference.iter().map(|&y| f64::from(y)).sum::<f64>() / N as f64);
     println!("  mean {ours:.6}, in f64 {expected:.6}");
     if (f64::from(ours) - expected).abs() > 1e-5 {
@@ -81,10 +88,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let (fused_ms, unfused_ms) = (median(fused_times), median(unfused_times));
     println!("  {:<10}{:>9}{:>14}{:>14}", "", "kernels", "moved", format!("median of {RUNS}"));
-    for (name, array, ms) in [
-        ("fused", chain(&a_device, &b_device), fused_ms),
-        ("unfused", chain(&a_unfused, &b_unfused), unfused_ms),
-    ] {
+    for (name, array, ms) in
+        [("fused", chain(&a_device, &b_device), fused_ms), ("unfused", chain(&a_unfused, &b_unfused), unfused_ms)]
+    {
         let explanation = array.explain()?;
         let kernels = explanation.kernels.len();
         println!("  {name:<10}{kernels:>9}{:>14}{:>11.2} ms", mebibytes(explanation.bytes()), ms);

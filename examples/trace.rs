@@ -75,7 +75,9 @@ impl Tree {
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Tree {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let Some(span) = context.span(id).filter(|_| attributes.metadata().target().starts_with("lazuli")) else { return };
+        let Some(span) = context.span(id).filter(|_| attributes.metadata().target().starts_with("lazuli")) else {
+            return;
+        };
         self.note(span.name());
         let mut fields = Fields::default();
         attributes.record(&mut fields);

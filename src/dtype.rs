@@ -11,7 +11,9 @@ mod sealed {
 ///
 /// The associated types are the result types of reductions, as in NumPy: sums of i8 to i32 and of bool are i64, of u8 to
 /// u32 are u64; means of integers and bool are f64.
-pub trait Element: Copy + Send + Sync + std::fmt::Debug + std::fmt::Display + PartialEq + sealed::Sealed + 'static {
+pub trait Element:
+    Copy + Send + Sync + std::fmt::Debug + std::fmt::Display + PartialEq + sealed::Sealed + 'static
+{
     /// Result type of `sum` and `prod`.
     type Sum: Element;
     /// Result type of `mean`.
@@ -80,10 +82,20 @@ element!(u8, U8, sum u64, mean f64, v => u64::from(v), zero 0, one 1, from |v: f
 element!(u16, U16, sum u64, mean f64, v => u64::from(v), zero 0, one 1, from |v: f64| v as u16);
 element!(u32, U32, sum u64, mean f64, v => u64::from(v), zero 0, one 1, from |v: f64| v as u32);
 element!(u64, U64, sum u64, mean f64, v => v, zero 0, one 1, from |v: f64| v as u64);
-element!(f16, F16, sum f16, mean f16, v => u64::from(v.to_bits()), zero f16::ZERO, one f16::ONE, from f16::from_f64);
-element!(bf16, BF16, sum bf16, mean bf16, v => u64::from(v.to_bits()), zero bf16::ZERO, one bf16::ONE, from bf16::from_f64);
+element!(f16, F16, sum f16, mean f16, v => u64::from(v.to_bits()), zero f16::ZERO, one f16::ONE, from |v: f64| f16::from_f64(round_to_odd(v)));
+element!(bf16, BF16, sum bf16, mean bf16, v => u64::from(v.to_bits()), zero bf16::ZERO, one bf16::ONE, from |v: f64| bf16::from_f64(round_to_odd(v)));
 element!(f32, F32, sum f32, mean f32, v => u64::from(v.to_bits()), zero 0.0, one 1.0, from |v: f64| v as f32);
 element!(f64, F64, sum f64, mean f64, v => v.to_bits(), zero 0.0, one 1.0, from |v: f64| v);
+
+/// The value cut to 24 bits of significand, the last one set where anything was cut off. Rounding that to a half rounds the
+/// value once; the half crate drops the low bits of an f64 before it rounds, which may take a value just past a tie the
+/// wrong way.
+fn round_to_odd(value: f64) -> f64 {
+    const CUT: u64 = (1 << 29) - 1;
+    let bits = value.to_bits();
+    let rest = u64::from(bits & CUT != 0) << 29;
+    if value.is_finite() { f64::from_bits(bits & !CUT | rest) } else { value }
+}
 
 macro_rules! mark {
     ($marker:ident: $($type:ty),+) => { $(impl $marker for $type {})+ };

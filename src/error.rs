@@ -7,7 +7,6 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -57,7 +56,9 @@ pub enum Error {
         at: Place,
     },
     /// Operands that live on different devices.
-    #[error("{op}: operands of shapes {lhs:?} and {rhs:?} are on different devices, {lhs_device} and {rhs_device}, at {at}; move one with `to(&device)`")]
+    #[error(
+        "{op}: operands of shapes {lhs:?} and {rhs:?} are on different devices, {lhs_device} and {rhs_device}, at {at}; move one with `to(&device)`"
+    )]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
@@ -111,7 +112,9 @@ pub enum Error {
         message: String,
     },
     /// A kernel did not compile.
-    #[error("{device}: kernel {kernel} did not compile with options {options:?}:\n{log}\n--- source ---\n{source_text}")]
+    #[error(
+        "{device}: kernel {kernel} did not compile with options {options:?}:\n{log}\n--- source ---\n{source_text}"
+    )]
     Compile {
         /// The device.
         device: String,

@@ -20,7 +20,17 @@ pub struct Caches {
     /// Plans, by the signature of the graph.
     pub plans: Cache<Signature, Arc<Plan>>,
     /// Compiled kernels, by the whole kernel and its schedule. Device and options are fixed for the life of the cache.
-    pub kernels: Cache<(Arc<Kernel>, Schedule), Arc<dyn Executable>>,
+    pub kernels: Cache<KernelKey, Arc<dyn Executable>>,
+}
+
+/// The key under which a compiled kernel is kept.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct KernelKey(Arc<Kernel>, Schedule);
+
+impl From<&KernelKey> for KernelKey {
+    fn from(key: &KernelKey) -> Self {
+        key.clone()
+    }
 }
 
 impl Caches {
@@ -37,8 +47,9 @@ pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
         return Ok(());
     }
     let graph = canonicalize(&pending)?;
-    let plan = plan(device, &graph)?;
-    let values = run(device, &plan, &graph)?;
+    let values = plan(device, &graph).and_then(|plan| Ok((run(device, &plan, &graph)?, plan)));
+    graph.recycle();
+    let (values, plan) = values?;
     for (root, value) in pending.iter().zip(&plan.roots) {
         root.fulfil(value_of(&values, *value)?);
     }
@@ -48,7 +59,7 @@ pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
 /// The plan of a graph: from the cache, or fused, lowered, emitted and compiled now.
 fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
     let span = tracing::debug_span!("plan", nodes = graph.nodes.len(), hit = tracing::field::Empty).entered();
-    let Found { value, hit } = device.caches().plans.get_or_make(&graph.signature, || {
+    let Found { value, hit } = device.caches().plans.get_or_make(&graph.words[..], || {
         make_plan(graph, device.runtime().facts(), limits(device), |kernel| compile(device, kernel)).map(Arc::new)
     })?;
     span.record("hit", hit);
@@ -60,7 +71,7 @@ fn compile(device: &Device, Uncompiled { kernel, schedule }: Uncompiled) -> Resu
     let operations = kernel.operation_count();
     let span = tracing::debug_span!("compile", kernel = kernel.name, operations, hit = tracing::field::Empty).entered();
     let contraction = device.config().contraction;
-    let Found { value, hit } = device.caches().kernels.get_or_make(&(kernel.clone(), schedule), || {
+    let Found { value, hit } = device.caches().kernels.get_or_make(&KernelKey(kernel.clone(), schedule), || {
         device.count_compile();
         device.runtime().compile(&kernel, schedule, contraction)
     })?;
@@ -109,8 +120,7 @@ fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<
             Slot::Value(value) => value_of(values, *value),
         })
         .collect::<Result<_>>()?;
-    let buffers: Vec<&dyn Memory> =
-        held.iter().map(|storage| block_of(&**storage)?.memory()).collect::<Result<_>>()?;
+    let buffers: Vec<&dyn Memory> = held.iter().map(|storage| block_of(&**storage)?.memory()).collect::<Result<_>>()?;
     let scalars: Vec<_> = step.scalars.iter().map(|slot| graph.scalars[*slot as usize]).collect();
     let arguments = LaunchArgs { buffers: &buffers, sizes: &step.sizes, scalars: &scalars, grid: step.grid };
     device.runtime().launch(&*step.executable, &arguments)?;

@@ -154,7 +154,8 @@ fn check_types(kernel: &Kernel, facts: &DeviceFacts) -> Result<()> {
         return Err(Error::Unsupported { device: facts.name.clone(), what: "f64 arithmetic".into() });
     }
     if kernel.parameter_bytes() > facts.max_parameter_bytes as usize {
-        let what = format!("{} bytes of kernel parameters, {} at most", kernel.parameter_bytes(), facts.max_parameter_bytes);
+        let what =
+            format!("{} bytes of kernel parameters, {} at most", kernel.parameter_bytes(), facts.max_parameter_bytes);
         return Err(Error::Unsupported { device: facts.name.clone(), what });
     }
     Ok(())

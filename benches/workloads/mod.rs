@@ -98,7 +98,8 @@ impl Workload {
     /// Errors: `Err` with the relative error, in the norm over the sample.
     pub fn check(self, outputs: &Outputs, n: usize) -> Result<(), Box<dyn std::error::Error>> {
         let bounds = self.bounds();
-        let input = |number: usize, i: usize| f64::from(spread_at(i as u64, number as u64, bounds[number].0, bounds[number].1));
+        let input =
+            |number: usize, i: usize| f64::from(spread_at(i as u64, number as u64, bounds[number].0, bounds[number].1));
         let column = |f: &(dyn Fn(usize) -> f64 + Sync)| (0..n.min(SAMPLE)).map(f).collect::<Vec<f64>>();
         let (expected, tolerance) = match self {
             Triad => (vec![column(&|i| input(0, i) * input(1, i) + input(2, i))], 2e-4),

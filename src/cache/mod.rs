@@ -1,5 +1,6 @@
 //! Bounded caches that keep what was recently used. Generic over what they keep.
 
+use std::borrow::Borrow;
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,7 @@ pub struct Found<V> {
     pub hit: bool,
 }
 
-impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+impl<K: Hash + Eq, V: Clone> Cache<K, V> {
     /// A cache for so many values; at least one.
     pub fn new(capacity: usize) -> Self {
         let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
@@ -41,7 +42,11 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     }
 
     /// The value under `key`, made by `make` where it is missing. An error is returned and nothing kept.
-    pub fn get_or_make<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Found<V>, E> {
+    pub fn get_or_make<Q, E>(&self, key: &Q, make: impl FnOnce() -> Result<V, E>) -> Result<Found<V>, E>
+    where
+        Q: Hash + Eq + ?Sized,
+        K: Borrow<Q> + for<'a> From<&'a Q>,
+    {
         let slot = self.slot(key);
         let mut value = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = value.as_ref() {
@@ -71,18 +76,17 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         self.evictions.load(Ordering::Relaxed)
     }
 
-    /// How many values are kept.
-    pub fn len(&self) -> usize {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    fn slot(&self, key: &K) -> Arc<Slot<V>> {
+    fn slot<Q>(&self, key: &Q) -> Arc<Slot<V>>
+    where
+        Q: Hash + Eq + ?Sized,
+        K: Borrow<Q> + for<'a> From<&'a Q>,
+    {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = entries.get(key) {
             return slot.clone();
         }
         let slot = Arc::new(Mutex::new(None));
-        let evicted = entries.push(key.clone(), slot.clone());
+        let evicted = entries.push(K::from(key), slot.clone());
         drop(entries);
         if evicted.is_some() {
             self.evictions.fetch_add(1, Ordering::Relaxed);
@@ -95,36 +99,52 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
 mod tests {
     use super::*;
 
+    /// A key that is looked up by its number.
+    #[derive(PartialEq, Eq, Hash)]
+    struct Key(u32);
+
+    impl From<&u32> for Key {
+        fn from(number: &u32) -> Self {
+            Key(*number)
+        }
+    }
+
+    impl Borrow<u32> for Key {
+        fn borrow(&self) -> &u32 {
+            &self.0
+        }
+    }
+
     fn never() -> Result<u32, ()> {
         Err(())
     }
 
     #[test]
     fn a_value_is_made_once_and_the_oldest_is_evicted() {
-        let cache: Cache<u32, u32> = Cache::new(2);
+        let cache: Cache<Key, u32> = Cache::new(2);
         for key in [1, 2, 1, 3] {
-            assert_eq!(cache.get_or_make::<()>(&key, || Ok(key * 10)).map(|found| found.value), Ok(key * 10));
+            assert_eq!(cache.get_or_make::<u32, ()>(&key, || Ok(key * 10)).map(|found| found.value), Ok(key * 10));
         }
-        assert_eq!((cache.hits(), cache.evictions(), cache.len()), (1, 1, 2));
+        assert_eq!((cache.hits(), cache.evictions()), (1, 1));
         assert!(cache.get_or_make(&1, never).is_ok_and(|found| found.hit), "1 was used after 2");
         assert!(cache.get_or_make(&2, never).is_err(), "2 was the oldest");
     }
 
     #[test]
     fn a_failure_is_not_kept() {
-        let cache: Cache<u32, u32> = Cache::new(2);
+        let cache: Cache<Key, u32> = Cache::new(2);
         assert!(cache.get_or_make(&1, never).is_err());
-        assert_eq!(cache.get_or_make::<()>(&1, || Ok(5)).map(|found| (found.value, found.hit)), Ok((5, false)));
+        assert_eq!(cache.get_or_make::<u32, ()>(&1, || Ok(5)).map(|found| (found.value, found.hit)), Ok((5, false)));
     }
 
     #[test]
     fn threads_that_want_one_key_make_it_once() {
-        let cache: Cache<u32, u32> = Cache::new(2);
+        let cache: Cache<Key, u32> = Cache::new(2);
         let made = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let found = cache.get_or_make::<()>(&7, || {
+                    let found = cache.get_or_make::<u32, ()>(&7, || {
                         made.fetch_add(1, Ordering::Relaxed);
                         std::thread::sleep(std::time::Duration::from_millis(20));
                         Ok(49)

@@ -205,8 +205,7 @@ impl Flow {
         loop {
             let value = &self.values[operand as usize];
             let dtype = value.dtype;
-            let kept: SmallVec<[u32; 4]> =
-                (0..value.shape.len() as u32).filter(|axis| !axes.contains(axis)).collect();
+            let kept: SmallVec<[u32; 4]> = (0..value.shape.len() as u32).filter(|axis| !axes.contains(axis)).collect();
             let shape: Shape = kept.iter().map(|axis| value.shape[*axis as usize]).collect();
             let kept_order: SmallVec<[u32; 4]> = value
                 .order

@@ -108,8 +108,7 @@ impl Maps {
         }
         // Each element once: as many points as elements, and no axis of the operand is cut short.
         let whole = |(map, &extent): (&crate::graph::op::AxisMap, &usize)| {
-            extent == 1
-                || (map.step.abs() == 1 && map.axis.is_some_and(|axis| outer.shape[axis as usize] == extent))
+            extent == 1 || (map.step.abs() == 1 && map.axis.is_some_and(|axis| outer.shape[axis as usize] == extent))
         };
         let is_bijective =
             outer.is_bijective && outer.points == elements(&shape) && view.axes.iter().zip(&shape).all(whole);

@@ -5,6 +5,8 @@
 //! values of scalars alone. Scalars are slots in the order they are reached and never merge by value, else `x * i + 1`
 //! would be another graph at i = 1.
 
+use std::borrow::Borrow;
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -17,17 +19,29 @@ use crate::error::Error;
 use crate::shape::Order;
 
 /// The graph below some roots, in topological order.
+#[derive(Default)]
 pub struct Canonical {
     /// Every distinct value, inputs before users.
     pub nodes: Vec<CanonicalNode>,
     /// The value of each root, in the order given.
-    pub roots: Vec<u32>,
+    pub roots: SmallVec<[u32; 4]>,
     /// Device data read, each storage once.
     pub leaves: Vec<Arc<dyn Storage>>,
     /// Values of the scalar slots.
     pub scalars: Vec<Scalar>,
-    /// The whole structure, compared word by word.
-    pub signature: Signature,
+    /// The whole structure as numbers, compared word by word: the key of a plan.
+    pub words: Vec<u64>,
+    /// Number of each recorded node already seen.
+    seen: FxHashMap<*const Node, u32>,
+    /// Number of each storage already seen.
+    storages: FxHashMap<*const (), u32>,
+    /// Hash of a value's words to its number and their place, so that equal values merge.
+    values: FxHashMap<u64, (u32, usize, usize)>,
+    /// Nodes that merged into an earlier one. Nodes are looked up by address, so all must live as long as the walk: another
+    /// thread may evaluate one of them meanwhile and let go of its inputs.
+    merged: Vec<Arc<Node>>,
+    /// Nodes whose inputs are being visited.
+    stack: Vec<Frame>,
 }
 
 /// One distinct value.
@@ -51,45 +65,43 @@ pub enum Source {
     Operation,
 }
 
-/// The key of a plan.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The key under which a plan is kept: the words of a canonical graph.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature(Arc<[u64]>);
 
-impl Hash for Signature {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.iter().for_each(|word| state.write_u64(*word));
+impl From<&[u64]> for Signature {
+    fn from(words: &[u64]) -> Self {
+        Self(words.into())
     }
 }
 
-/// The canonical form of what the roots need. Errors: the first failed node on the way.
-pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Canonical, Error> {
-    let mut builder = Builder::default();
-    let roots = roots.iter().map(|root| builder.visit(root)).collect::<Result<Vec<u32>, Error>>()?;
-    builder.words.extend(roots.iter().map(|root| u64::from(*root)));
-    Ok(Canonical {
-        nodes: builder.nodes,
-        roots,
-        leaves: builder.leaves,
-        scalars: builder.scalars,
-        signature: Signature(builder.words.into()),
-    })
+impl Borrow<[u64]> for Signature {
+    fn borrow(&self) -> &[u64] {
+        &self.0
+    }
 }
 
-#[derive(Default)]
-struct Builder {
-    nodes: Vec<CanonicalNode>,
-    leaves: Vec<Arc<dyn Storage>>,
-    scalars: Vec<Scalar>,
-    words: Vec<u64>,
-    /// Number of each recorded node already seen.
-    seen: FxHashMap<*const Node, u32>,
-    /// Number of each storage already seen.
-    storages: FxHashMap<*const (), u32>,
-    /// Hash of a value's words to its number and their place, so that equal values merge.
-    values: FxHashMap<u64, (u32, usize, usize)>,
-    /// Nodes that merged into an earlier one. Nodes are looked up by address, so all must live as long as the walk: another
-    /// thread may evaluate one of them meanwhile and let go of its inputs.
-    merged: Vec<Arc<Node>>,
+thread_local! {
+    /// The buffers of the last graph of this thread. Graphs are walked at every evaluation; growing the buffers anew each
+    /// time costs as much as the walk.
+    static BUFFERS: Cell<Option<Box<Canonical>>> = const { Cell::new(None) };
+}
+
+/// The canonical form of what the roots need. Errors: the first failed node on the way.
+pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Box<Canonical>, Error> {
+    let mut graph = BUFFERS.take().unwrap_or_default();
+    for root in roots {
+        match graph.visit(root) {
+            Ok(number) => graph.roots.push(number),
+            Err(error) => {
+                graph.recycle();
+                return Err(error);
+            }
+        }
+    }
+    let Canonical { words, roots, .. } = &mut *graph;
+    words.extend(roots.iter().map(|root| u64::from(*root)));
+    Ok(graph)
 }
 
 /// A node on the walk: its inputs come first.
@@ -99,9 +111,29 @@ struct Frame {
     next: usize,
 }
 
-impl Builder {
+impl Canonical {
+    /// Lets go of everything but the buffers' memory, which the next graph of this thread uses.
+    pub fn recycle(mut self: Box<Self>) {
+        // Nodes are dropped here; a graph evaluated before a larger one leaves no more than its own buffers.
+        const LARGEST_KEPT: usize = 1 << 14;
+        if self.nodes.len() > LARGEST_KEPT {
+            return;
+        }
+        self.nodes.clear();
+        self.roots.clear();
+        self.leaves.clear();
+        self.scalars.clear();
+        self.words.clear();
+        self.seen.clear();
+        self.storages.clear();
+        self.values.clear();
+        self.merged.clear();
+        self.stack.clear();
+        BUFFERS.set(Some(self));
+    }
+
     fn visit(&mut self, root: &Arc<Node>) -> Result<u32, Error> {
-        let mut stack: Vec<Frame> = Vec::new();
+        let mut stack = std::mem::take(&mut self.stack);
         let mut entering = Some(root.clone());
         let mut last = 0;
         loop {
@@ -118,6 +150,7 @@ impl Builder {
                 }
             }
             let Some(frame) = stack.last_mut() else {
+                self.stack = stack;
                 return Ok(last);
             };
             if let Some(input) = frame.inputs.get(frame.next) {

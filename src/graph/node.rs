@@ -86,6 +86,11 @@ impl Node {
         self.shape.iter().product()
     }
 
+    /// The value, where the node is evaluated.
+    pub fn storage(&self) -> Option<Arc<dyn Storage>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).storage.clone()
+    }
+
     /// Inputs or storage, whichever the node holds now.
     pub fn snapshot(&self) -> Snapshot {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -89,9 +89,11 @@ impl View {
     /// True where the result is its operand, element for element and axis for axis.
     pub fn is_identity(&self, operand: &[usize], result: &[usize]) -> bool {
         operand == result
-            && self.axes.iter().enumerate().all(|(axis, map)| {
-                *map == AxisMap::whole(axis as u32) || (operand[axis] == 1 && map.start == 0)
-            })
+            && self
+                .axes
+                .iter()
+                .enumerate()
+                .all(|(axis, map)| *map == AxisMap::whole(axis as u32) || (operand[axis] == 1 && map.start == 0))
     }
 }
 

@@ -125,8 +125,7 @@ pub fn broadcast_to(x: &Arc<Node>, result: &[usize], at: Place) -> Arc<Node> {
         return x.clone();
     }
     if shape::broadcast(x.shape(), result).as_deref() != Some(result) {
-        let error =
-            Error::ShapeMismatch { op: "broadcast_to", lhs: x.shape().to_vec(), rhs: result.to_vec(), at };
+        let error = Error::ShapeMismatch { op: "broadcast_to", lhs: x.shape().to_vec(), rhs: result.to_vec(), at };
         return failed(error, x.dtype(), at);
     }
     if shape::element_count(result).is_none() {

@@ -19,24 +19,27 @@ pub struct Strided {
 
 /// The node's elements in storage, where it is evaluated or a view of something that is; `None` where a kernel must run.
 pub fn resolve(node: &Arc<Node>) -> Option<Strided> {
-    let mut chain = vec![node.clone()];
+    let mut chain: SmallVec<[Arc<Node>; 4]> = SmallVec::new();
+    let mut last = node.clone();
     loop {
-        let last = chain.last()?;
-        match (last.snapshot(), last.op()) {
-            (Snapshot::Evaluated(storage), _) => {
-                let strides = last.order().strides(last.shape());
-                let mut strided = Strided { storage, offset: 0, strides };
-                for pair in chain.windows(2).rev() {
-                    strided = step(strided, &pair[1], &pair[0])?;
-                }
-                return Some(strided);
+        let (storage, input) = match last.op().is_movement() {
+            // Known without a look at the inputs.
+            false => (Some(last.storage()?), None),
+            true => match last.snapshot() {
+                Snapshot::Evaluated(storage) => (Some(storage), None),
+                Snapshot::Pending(inputs) => (None, inputs.into_iter().next()),
+            },
+        };
+        if let Some(storage) = storage {
+            let strides = last.order().strides(last.shape());
+            let mut strided = Strided { storage, offset: 0, strides };
+            for result in chain.into_iter().rev() {
+                strided = step(strided, &last, &result)?;
+                last = result;
             }
-            (Snapshot::Pending(inputs), Op::View(_) | Op::Reshape) => {
-                let input = inputs[0].clone();
-                chain.push(input);
-            }
-            _ => return None,
+            return Some(strided);
         }
+        chain.push(std::mem::replace(&mut last, input?));
     }
 }
 

@@ -195,9 +195,7 @@ impl Finisher<'_> {
         let axes = reduction.axes.iter().map(|axis| self.axis(*axis)).collect();
         let span = match reduction.chunk {
             None => Span::Whole,
-            Some((axis, length)) => {
-                Span::Chunk { axis: self.axis(axis), length: self.size(Role::ChunkLength, length) }
-            }
+            Some((axis, length)) => Span::Chunk { axis: self.axis(axis), length: self.size(Role::ChunkLength, length) },
         };
         for fold in &reduction.folds {
             self.emitted[fold.result.0 as usize] = true;

@@ -10,8 +10,8 @@ mod trace_group;
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
 
 use crate::error::Result;
-use crate::fuse::flow::{Flow, ValueId};
 use crate::fuse::Partition;
+use crate::fuse::flow::{Flow, ValueId};
 
 /// One kernel of a plan, and what it is launched with.
 pub struct Lowered {

@@ -60,7 +60,10 @@ pub fn is_wide(index: &Linear, along: Term, width: u32) -> bool {
     width > 1
         && index.factor(along) == 1
         && aligned(index.constant)
-        && index.terms.iter().all(|(term, factor)| *term == along || (matches!(term, Term::Axis(_)) && aligned(*factor)))
+        && index
+            .terms
+            .iter()
+            .all(|(term, factor)| *term == along || (matches!(term, Term::Axis(_)) && aligned(*factor)))
 }
 
 /// The axis along which a scope's accesses are wide, and how wide, under a schedule.

@@ -38,9 +38,6 @@ pub trait Runtime: Send + Sync {
     /// Copies device memory to the host, after all work submitted before it.
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()>;
 
-    /// Copies `bytes` from the start of one memory of this device to the start of another.
-    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()>;
-
     /// Emits and compiles a kernel. `contraction` allows fused multiply-adds that round once.
     /// Errors: `Compile`, with the log and the source; `Unsupported`.
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>>;

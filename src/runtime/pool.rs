@@ -51,11 +51,15 @@ impl Pool {
         let size = rounded(bytes);
         let memory = match self.take_free(size) {
             Some(memory) => memory,
-            None => self.runtime.allocate(size).or_else(|_| {
-                self.trim();
-                self.runtime.synchronize()?;
-                self.runtime.allocate(size)
-            }).map_err(|error| self.out_of_memory(error, bytes))?,
+            None => self
+                .runtime
+                .allocate(size)
+                .or_else(|_| {
+                    self.trim();
+                    self.runtime.synchronize()?;
+                    self.runtime.allocate(size)
+                })
+                .map_err(|error| self.out_of_memory(error, bytes))?,
         };
         let mut state = self.lock();
         state.live_bytes += memory.bytes() as u64;

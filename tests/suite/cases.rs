@@ -569,7 +569,8 @@ fn c42_more_operands_than_one_kernel_takes() {
             (0..600).map(|k| device.from_slice(&[f64::from(k); 6]).unwrap().reshape([2, 3]).t()).collect();
         let mut layer = rows;
         while layer.len() > 1 {
-            layer = layer.chunks(2).map(|two| if two.len() == 2 { &two[0] + &two[1] } else { two[0].clone() }).collect();
+            layer =
+                layer.chunks(2).map(|two| if two.len() == 2 { &two[0] + &two[1] } else { two[0].clone() }).collect();
         }
         same(&layer[0], ArrayD::from_elem(IxDyn(&[3, 2]), 179_700.0));
 

@@ -58,7 +58,10 @@ fn views_of_data_launch_nothing() {
                     same(&x.flip(1).slice(s![0, 0, ..]), cube.slice(s![0, 2, ..]).to_owned().into_dyn());
                     let wide = cube.broadcast((5, 2, 3, 4)).unwrap().to_owned();
                     same(&x.broadcast_to([5, 2, 3, 4]), wide.into_dyn());
-                    assert_eq!(x.insert_axis(1).squeeze().index_axis(0, 1).index_axis(0, -1).slice(s![2]).item().unwrap(), 22.0);
+                    assert_eq!(
+                        x.insert_axis(1).squeeze().index_axis(0, 1).index_axis(0, -1).slice(s![2]).item().unwrap(),
+                        22.0
+                    );
                     let mut target = Array2::zeros((3, 4));
                     x.index_axis(0, 1).get_into(&mut target).unwrap();
                     assert_eq!(target, cube.slice(s![1, .., ..]));

@@ -145,9 +145,35 @@ int!(i8 i16 i32 i64 u8 u16 u32 u64);
 fn reals(largest_exponent: f64, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut reals = vec![
-        0.0, 1.0, 0.5, 1.5, 2.0, 2.5, 3.0, 3.5, 0.1, 0.3, 3.7, 10.0, 100.5, 255.0, 1e-3, 1e-7, 0.99, 1.01, 0.75, 4097.0,
-        std::f64::consts::PI, std::f64::consts::FRAC_PI_2, std::f64::consts::E, std::f64::consts::LN_2, 5.5, 9.25, 27.0,
-        f64::INFINITY, f64::NAN,
+        0.0,
+        1.0,
+        0.5,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+        3.5,
+        0.1,
+        0.3,
+        3.7,
+        10.0,
+        100.5,
+        255.0,
+        1e-3,
+        1e-7,
+        0.99,
+        1.01,
+        0.75,
+        4097.0,
+        std::f64::consts::PI,
+        std::f64::consts::FRAC_PI_2,
+        std::f64::consts::E,
+        std::f64::consts::LN_2,
+        5.5,
+        9.25,
+        27.0,
+        f64::INFINITY,
+        f64::NAN,
     ];
     reals.extend((0..12).map(|_| random.unit() * 8.0));
     reals.extend((0..12).map(|_| 2f64.powf((2.0 * random.unit() - 1.0) * largest_exponent)));
@@ -164,8 +190,13 @@ macro_rules! real {
                 let one = <$type as Element>::one().to_bits();
                 for bits in [
                     // The least and the greatest subnormal, the least normal, the greatest; the neighbours of 1.
-                    1, 3, <$type>::MIN_POSITIVE.to_bits() - 1, <$type>::MIN_POSITIVE.to_bits(), <$type>::MAX.to_bits(),
-                    one - 1, one + 1,
+                    1,
+                    3,
+                    <$type>::MIN_POSITIVE.to_bits() - 1,
+                    <$type>::MIN_POSITIVE.to_bits(),
+                    <$type>::MAX.to_bits(),
+                    one - 1,
+                    one + 1,
                 ] {
                     edges.extend([<$type>::from_bits(bits), -<$type>::from_bits(bits)]);
                 }

@@ -43,7 +43,9 @@ fn pocl_counts_as_many_kernels_as_we_do() {
 fn kernels(trace: &str) -> usize {
     let mut states: HashMap<&str, usize> = HashMap::new();
     for line in trace.lines().filter(|line| line.contains("ndrange_kernel")) {
-        if let Some(state) = ["queued", "submitted", "running", "complete"].into_iter().find(|state| line.contains(state)) {
+        if let Some(state) =
+            ["queued", "submitted", "running", "complete"].into_iter().find(|state| line.contains(state))
+        {
             *states.entry(state).or_default() += 1;
         }
     }

@@ -53,11 +53,7 @@ fn layouts<T: Number>(device: &Device) -> Vec<(&'static str, Array<T>, ArrayD<T>
             device.to_device(&row).unwrap().broadcast_to([4, 6, 10]),
             row.broadcast((4, 6, 10)).unwrap().to_owned().into_dyn(),
         ),
-        (
-            "permuted",
-            on(&turned).permute(&[1, 2, 0]),
-            turned.view().permuted_axes([1, 2, 0]).to_owned().into_dyn(),
-        ),
+        ("permuted", on(&turned).permute(&[1, 2, 0]), turned.view().permuted_axes([1, 2, 0]).to_owned().into_dyn()),
         ("computed", on(&cube) + on(&fortran), cube.mapv(double).into_dyn()),
     ]
 }
@@ -159,8 +155,20 @@ where
             })
             .collect();
         assert_eq!(flat(&prod), prods, "prod of {} over {axes:?}", T::DTYPE);
-        assert_eq!(flat(&min), lanes_of.iter().map(|lane| T::of(Wide::Int(lane.iter().map(|x| int(*x)).min().unwrap()))).collect::<Vec<_>>());
-        assert_eq!(flat(&max), lanes_of.iter().map(|lane| T::of(Wide::Int(lane.iter().map(|x| int(*x)).max().unwrap()))).collect::<Vec<_>>());
+        assert_eq!(
+            flat(&min),
+            lanes_of
+                .iter()
+                .map(|lane| T::of(Wide::Int(lane.iter().map(|x| int(*x)).min().unwrap())))
+                .collect::<Vec<_>>()
+        );
+        assert_eq!(
+            flat(&max),
+            lanes_of
+                .iter()
+                .map(|lane| T::of(Wide::Int(lane.iter().map(|x| int(*x)).max().unwrap())))
+                .collect::<Vec<_>>()
+        );
         for (ours, lane) in flat(&mean).into_iter().zip(&lanes_of) {
             let right = lane.iter().map(|x| int(*x)).sum::<i128>() as f64 / lane.len() as f64;
             let right_of_type = match T::Mean::DTYPE {
@@ -442,7 +450,10 @@ fn reductions_of_reductions_and_their_broadcast_back() {
         let x = device.to_device(&host).unwrap();
         let total: f64 = host.sum();
         assert_eq!(x.sum_axis(0).sum().item().unwrap(), total);
-        assert_eq!(x.sum_axis(1).max().item().unwrap(), host.sum_axis(Axis(1)).fold(f64::NEG_INFINITY, |a, b| a.max(*b)));
+        assert_eq!(
+            x.sum_axis(1).max().item().unwrap(),
+            host.sum_axis(Axis(1)).fold(f64::NEG_INFINITY, |a, b| a.max(*b))
+        );
         let centred = &x - x.mean_axes_keep(&[1]);
         let right = &host - &(host.sum_axis(Axis(1)) / 30.0).insert_axis(Axis(1));
         let worst = values(&centred).iter().zip(&right).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

@@ -55,7 +55,19 @@ fn real_unary<T: Real>() -> Vec<Unary<T>> {
     vec![
         ("neg", |x| -x, |x| -x),
         ("abs", |x| x.abs(), f64::abs),
-        ("sign", |x| x.sign(), |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x }),
+        (
+            "sign",
+            |x| x.sign(),
+            |x| {
+                if x > 0.0 {
+                    1.0
+                } else if x < 0.0 {
+                    -1.0
+                } else {
+                    x
+                }
+            },
+        ),
         ("recip", |x| x.recip(), |x| 1.0 / x),
         ("sqrt", |x| x.sqrt(), f64::sqrt),
         ("square", |x| x.square(), |x| x * x),
@@ -108,12 +120,16 @@ fn real_binary<T: Real>() -> Vec<Binary<T>> {
         ("atan2", |a, b| a.atan2(b), |a, b| by(a, b, f64::atan2)),
         ("hypot", |a, b| a.hypot(b), |a, b| by(a, b, f64::hypot)),
         ("copysign", |a, b| a.copysign(b), |a, b| by(a, b, f64::copysign)),
-        ("minimum", |a, b| a.minimum(b), |a, b| {
-            by(a, b, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) })
-        }),
-        ("maximum", |a, b| a.maximum(b), |a, b| {
-            by(a, b, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
-        }),
+        (
+            "minimum",
+            |a, b| a.minimum(b),
+            |a, b| by(a, b, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }),
+        ),
+        (
+            "maximum",
+            |a, b| a.maximum(b),
+            |a, b| by(a, b, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }),
+        ),
     ]
 }
 
@@ -249,7 +265,9 @@ fn mul_add_rounds_once() {
         let triples: Vec<(T, T, T)> = edges
             .iter()
             .flat_map(|a| edges.iter().map(move |b| (*a, *b)))
-            .flat_map(|(a, b)| edges.iter().map(move |c| (a, b, *c)).chain([(a, b, T::rounded(-(a.real() * b.real())))]))
+            .flat_map(|(a, b)| {
+                edges.iter().map(move |c| (a, b, *c)).chain([(a, b, T::rounded(-(a.real() * b.real())))])
+            })
             .collect();
         let part = |f: fn(&(T, T, T)) -> T| device.from_slice(&triples.iter().map(f).collect::<Vec<_>>()).unwrap();
         let ours = flat(&part(|t| t.0).mul_add(part(|t| t.1), part(|t| t.2)));
@@ -311,13 +329,21 @@ fn int_binary<T: Int>() -> Vec<Binary<T>> {
         ("bitand", |a, b| a & b, |a, b| T::wrap(a.int() & b.int())),
         ("bitor", |a, b| a | b, |a, b| T::wrap(a.int() | b.int())),
         ("bitxor", |a, b| a ^ b, |a, b| T::wrap(a.int() ^ b.int())),
-        ("shl", |a, b| a << b, |a, b| {
-            if (0..T::BITS).contains(&b.int()) { T::wrap(a.int() << b.int()) } else { T::wrap(0) }
-        }),
-        ("shr", |a, b| a >> b, |a, b| {
-            let count = if (0..T::BITS).contains(&b.int()) { b.int() } else { T::BITS };
-            T::wrap(a.int() >> count)
-        }),
+        (
+            "shl",
+            |a, b| a << b,
+            |a, b| {
+                if (0..T::BITS).contains(&b.int()) { T::wrap(a.int() << b.int()) } else { T::wrap(0) }
+            },
+        ),
+        (
+            "shr",
+            |a, b| a >> b,
+            |a, b| {
+                let count = if (0..T::BITS).contains(&b.int()) { b.int() } else { T::BITS };
+                T::wrap(a.int() >> count)
+            },
+        ),
     ]
 }
 
@@ -451,7 +477,9 @@ fn castable<T: Sample>() -> Vec<T> {
     let mut values = T::edges();
     for power in [7, 8, 11, 15, 16, 24, 31, 32, 33, 53, 63, 64] {
         let near = 2f64.powi(power);
-        for value in [near - 1.0, near - 0.5, near, near + 0.5, near + 1.0, near + near / 256.0, near + near / 128.0 * 1.5] {
+        for value in
+            [near - 1.0, near - 0.5, near, near + 0.5, near + 1.0, near + near / 256.0, near + near / 128.0 * 1.5]
+        {
             values.extend([T::of(Wide::Float(value)), T::of(Wide::Float(-value))]);
         }
     }
@@ -551,11 +579,17 @@ fn made_arrays_have_numpys_elements() {
             }
             assert_eq!(ours[0], T::rounded(start));
         }
-        assert_eq!(flat(&device.arange(T::rounded(0.0), T::rounded(2.0), T::rounded(0.5))), [0.0, 0.5, 1.0, 1.5].map(T::rounded));
+        assert_eq!(
+            flat(&device.arange(T::rounded(0.0), T::rounded(2.0), T::rounded(0.5))),
+            [0.0, 0.5, 1.0, 1.5].map(T::rounded)
+        );
         assert_eq!(flat(&device.eye::<T>(2)), [1.0, 0.0, 0.0, 1.0].map(T::rounded));
     }
     fn ints<T: Int>(device: &Device) {
-        assert_eq!(flat(&device.arange(T::wrap(3), T::wrap(100), T::wrap(9))), (3..100).step_by(9).map(T::wrap).collect::<Vec<_>>());
+        assert_eq!(
+            flat(&device.arange(T::wrap(3), T::wrap(100), T::wrap(9))),
+            (3..100).step_by(9).map(T::wrap).collect::<Vec<_>>()
+        );
         assert_eq!(flat(&device.full([2, 2], T::wrap(-1))), [T::wrap(-1); 4]);
         assert_eq!(flat(&device.eye::<T>(3)), [1, 0, 0, 0, 1, 0, 0, 0, 1].map(T::wrap));
     }

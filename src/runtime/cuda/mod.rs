@@ -18,7 +18,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use cudarc::driver::result;
 use lazuli_codegen::{DeviceFacts, Dialect, EmitOptions, Kernel, Schedule, emit};
 
 use self::device::Properties;
@@ -105,18 +104,6 @@ impl Runtime for CudaRuntime {
         // SAFETY: the range was checked.
         unsafe { self.downloads.download(&self.handles, source, target) }
             .map_err(|error| fault::driver(&self.handles.name, format!("download of {bytes} bytes"), error))
-    }
-
-    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()> {
-        let source = CudaMemory::of(source, &self.handles)?.range("copy", 0, bytes)?;
-        let target = CudaMemory::of(target, &self.handles)?.range("copy", 0, bytes)?;
-        if bytes == 0 || source == target {
-            return Ok(());
-        }
-        self.handles.bind()?;
-        // SAFETY: both ranges were checked; they are whole allocations' starts, so they do not overlap.
-        unsafe { result::memcpy_dtod_async(target, source, bytes, self.handles.stream) }
-            .map_err(|error| fault::driver(&self.handles.name, format!("copy of {bytes} bytes"), error))
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {

@@ -106,15 +106,6 @@ impl Runtime for HostRuntime {
         Ok(())
     }
 
-    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()> {
-        let (from, to) = (place(source, 0, bytes)?, place(target, 0, bytes)?);
-        if from != to {
-            // SAFETY: `place` checked both ranges, and two memories do not overlap.
-            unsafe { memory::copy(from, to, bytes) };
-        }
-        Ok(())
-    }
-
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, _contraction: bool) -> Result<Arc<dyn Executable>> {
         let program = lower::lower_kernel(kernel, schedule)?;
         let source = printer::print_kernel(kernel, schedule);

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use opencl3::command_queue::{enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
+use opencl3::command_queue::{enqueue_read_buffer, enqueue_write_buffer};
 use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
@@ -91,19 +91,6 @@ impl OpenClMemory {
             enqueue_read_buffer(self.handles.queue, self.buffer, CL_BLOCKING, offset, bytes, data, 0, ptr::null())
         };
         self.handles.finish_enqueue(|| "clEnqueueReadBuffer".into(), event, target.len())
-    }
-
-    /// Copies the first `bytes` bytes of `source` here.
-    pub(super) fn copy_from(&self, source: &Self, bytes: usize) -> Result<()> {
-        source.check("copy", 0, bytes)?;
-        self.check("copy", 0, bytes)?;
-        if bytes == 0 || self.buffer == source.buffer {
-            return Ok(()); // OpenCL refuses overlapping copies; one onto itself changes nothing.
-        }
-        // SAFETY: both ranges were checked, and both buffers live until the queue is done with them.
-        let event =
-            unsafe { enqueue_copy_buffer(self.handles.queue, source.buffer, self.buffer, 0, 0, bytes, 0, ptr::null()) };
-        self.handles.finish_enqueue(|| "clEnqueueCopyBuffer".into(), event, bytes)
     }
 
     fn check(&self, what: &str, offset: usize, bytes: usize) -> Result<()> {

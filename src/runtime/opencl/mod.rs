@@ -91,11 +91,6 @@ impl Runtime for OpenClRuntime {
         OpenClMemory::of(source, &self.handles)?.download(source_offset, target)
     }
 
-    fn copy(&self, source: &dyn Memory, target: &dyn Memory, bytes: usize) -> Result<()> {
-        let source = OpenClMemory::of(source, &self.handles)?;
-        OpenClMemory::of(target, &self.handles)?.copy_from(source, bytes)
-    }
-
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
         let emitted = emit(kernel, &schedule, Dialect::OpenClC, &EmitOptions { contraction });
         let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, index: kernel.index };

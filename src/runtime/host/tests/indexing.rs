@@ -147,10 +147,9 @@ fn transfers_are_checked() {
     assert!(r.upload(&[0; 16], &*memory, 1).is_err());
     assert!(r.download(&*memory, usize::MAX, &mut [0; 2]).is_err());
     let large: Vec<u8> = (0..9_000_001u32).map(|i| (i % 251) as u8).collect();
-    let (a, b) = (r.allocate(large.len()).unwrap(), r.allocate(large.len()).unwrap());
+    let a = r.allocate(large.len()).unwrap();
     r.upload(&large, &*a, 0).unwrap();
-    r.copy(&*a, &*b, large.len()).unwrap();
     let mut back = vec![0; large.len()];
-    r.download(&*b, 0, &mut back).unwrap();
+    r.download(&*a, 0, &mut back).unwrap();
     assert!(back == large);
 }
