@@ -19,7 +19,7 @@ if ! PYTHONPATH=$packages python3 -c 'import numpy, numexpr' 2>/dev/null; then
   python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$packages" numpy numexpr
 fi
 cargo build --quiet --profile bench --bench throughput
-binary=$(ls -t "$target"/release/deps/throughput-* | grep -v '\.d$' | head -1)
+binary=$(ls -t "$target"/release/deps/throughput-* | grep -v '\.d$' | sed -n 1p)
 
 # Old settings of OpenBLAS slow a current NumPy.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE

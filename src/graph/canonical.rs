@@ -177,7 +177,10 @@ impl Canonical {
     fn operation(&mut self, node: Arc<Node>, inputs: &Inputs) -> Result<u32, Error> {
         let start = self.words.len();
         // Every input was visited just before its user.
-        let numbers: SmallVec<[u32; 3]> = inputs.iter().map(|input| self.seen[&Arc::as_ptr(input)]).collect();
+        let mut numbers: SmallVec<[u32; 3]> = SmallVec::new();
+        for input in inputs {
+            numbers.push(self.seen[&Arc::as_ptr(input)]);
+        }
         let mut source = Source::Operation;
         match node.op() {
             Op::Failed(error) => return Err((**error).clone()),

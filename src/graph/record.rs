@@ -37,7 +37,7 @@ pub fn unary(op: UnaryOp, x: &Arc<Node>, at: Place) -> Arc<Node> {
         return x.clone();
     }
     match op.result(x.dtype()) {
-        Some(dtype) => map(Op::Unary(op), smallvec![x.clone()], x.shape().into(), dtype, at),
+        Some(dtype) => map(Op::Unary(op), smallvec![x.clone()], Shape::from_slice(x.shape()), dtype, at),
         None => failed(undefined(op.name(), x, at), x.dtype(), at),
     }
 }
@@ -75,7 +75,7 @@ pub fn cast(x: &Arc<Node>, dtype: DType, at: Place) -> Arc<Node> {
     if is_failed(x) || x.dtype() == dtype {
         return x.clone();
     }
-    map(Op::Cast, smallvec![x.clone()], x.shape().into(), dtype, at)
+    map(Op::Cast, smallvec![x.clone()], Shape::from_slice(x.shape()), dtype, at)
 }
 
 /// An index map that the caller has checked: every index it gives lies inside `x`.
@@ -199,7 +199,7 @@ pub fn slice_assign(x: &Arc<Node>, region: Region, value: &Arc<Node>, at: Place)
     }
     let inputs: Inputs = smallvec![x.clone(), value];
     let order = x.order().clone();
-    Node::pending(Op::SliceAssign(Box::new(region)), inputs, x.shape().into(), x.dtype(), order, at)
+    Node::pending(Op::SliceAssign(Box::new(region)), inputs, Shape::from_slice(x.shape()), x.dtype(), order, at)
 }
 
 /// The error the node carries, if it is a failed one.
@@ -230,7 +230,7 @@ fn broadcast_together<const N: usize>(
         return Err((*failed).clone());
     }
     let first = operands[0];
-    let mut shape: Shape = first.shape().into();
+    let mut shape = Shape::from_slice(first.shape());
     for operand in &operands[1..] {
         if operand.shape() != &shape[..] && !operand.shape().is_empty() {
             shape = shape::broadcast(&shape, operand.shape()).ok_or_else(|| {
@@ -247,7 +247,11 @@ fn broadcast_together<const N: usize>(
         _ if operand.shape() == &shape[..] => operand.clone(),
         _ => broadcast_to(operand, &shape, at),
     };
-    Ok((operands.into_iter().map(stretch).collect(), shape))
+    let mut inputs = Inputs::new();
+    for operand in operands {
+        inputs.push(stretch(operand));
+    }
+    Ok((inputs, shape))
 }
 
 /// The order of a view: its axes ranked by where their operand's axes lie. A stretched axis leaves no preference.

@@ -601,7 +601,10 @@ fn after_any_failure_a_recorded_part_that_is_fine_still_evaluates() {
         let table = fine.insert_axis(1).broadcast_to([3, 1 << 48]) + 1.0;
         assert!(matches!(table.eval(), Err(Error::OutOfMemory { .. })));
         assert_eq!(flat(&(&fine + 1.0)), [3.0, 5.0, 7.0]);
-        assert_eq!(flat(&table.slice(s![.., -1])), [3.0, 5.0, 7.0]);
+        if device.config().fusion {
+            // Without fusion, the whole table is a step of it.
+            assert_eq!(flat(&table.slice(s![.., -1])), [3.0, 5.0, 7.0]);
+        }
         goes_on(device);
     });
 }

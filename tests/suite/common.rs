@@ -1,5 +1,6 @@
 //! The devices under test, and how a test runs on each of them.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -74,24 +75,25 @@ pub fn on_fused(body: impl Fn(&Device)) {
 
 /// Puts a name before the message of a panic.
 pub fn named<R>(name: &str, body: impl FnOnce() -> R) -> R {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(result) => result,
-        Err(payload) => {
-            let message = payload
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string()));
-            match message {
-                // The first panic has told its place already.
-                Some(message) => resume_unwind(Box::new({
-                    let message = format!("[{name}] {message}");
-                    let _ = writeln!(std::io::stderr(), "{message}");
-                    message
-                })),
-                None => resume_unwind(payload),
-            }
-        }
+    thread_local! {
+        /// How many names are around the body.
+        static DEPTH: Cell<usize> = const { Cell::new(0) };
     }
+    DEPTH.set(DEPTH.get() + 1);
+    let result = catch_unwind(AssertUnwindSafe(body));
+    DEPTH.set(DEPTH.get() - 1);
+    let payload = match result {
+        Ok(result) => return result,
+        Err(payload) => payload,
+    };
+    let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
+    let Some(message) = payload.downcast_ref::<String>().cloned().or(text) else { resume_unwind(payload) };
+    let message = format!("[{name}] {message}");
+    if DEPTH.get() == 0 {
+        // The first panic has told its place, but not the device.
+        let _ = writeln!(std::io::stderr(), "{message}");
+    }
+    resume_unwind(Box::new(message))
 }
 
 /// The values, or a panic with the error.

@@ -318,6 +318,17 @@ fn matrices_of_every_proportion_sum_exactly_along_both_axes() {
     });
 }
 
+/// A sum that carries what each addition loses (Neumaier).
+fn compensated(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for value in values {
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+    }
+    sum + lost
+}
+
 /// The sum of numbers that do not sum exactly, against a sum in f64 with a bound that grows with the magnitudes.
 fn check_close<T: Real>(n: usize, epsilon: f64)
 where
@@ -327,7 +338,7 @@ where
     on_each(|fused, unfused| {
         let mut random = Random::new(n as u64);
         let host: Vec<T> = (0..n).map(|_| T::rounded((random.unit() - 0.3) * 100.0)).collect();
-        let right: f64 = host.iter().map(|x| x.real()).sum();
+        let right = compensated(host.iter().map(|x| x.real()));
         let size: f64 = host.iter().map(|x| x.real().abs()).sum();
         let mut bits = Vec::new();
         for device in [fused, unfused] {
@@ -377,8 +388,8 @@ fn a_long_sum_of_equal_numbers_does_not_drift() {
         }
         let sum = f64::from(ours.sum().item().unwrap());
         let right = f64::from(0.1f32) * n as f64;
-        // A running sum in f32 is off by a tenth here.
-        assert!((sum - right).abs() <= right * 1e-6, "{sum} for {right}");
+        // A running sum in f32 is off by a tenth here; chains of 512 are off by their share.
+        assert!((sum - right).abs() <= right * 512.0 * 2f64.powi(-24), "{sum} for {right}");
     });
 }
 
