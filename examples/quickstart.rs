@@ -143,8 +143,10 @@ fn check(name: &str, got: &ArrayD<f32>, expected: &Array1<f32>, tolerance: f32) 
     if got.len() != expected.len() {
         return Err(format!("{name} has {} elements, not {}", got.len(), expected.len()));
     }
-    match got.iter().zip(expected).position(|(got, expected)| (got - expected).abs() > tolerance || got.is_nan()) {
-        Some(at) => Err(format!("{name}[{at}] is {}, not {}", got.as_slice().unwrap_or(&[])[at], expected[at])),
-        None => Ok(println!("  {name}: {} elements agree with ndarray", got.len())),
+    if let Some(at) = got.iter().zip(expected).position(|(got, right)| (got - right).abs() > tolerance || got.is_nan())
+    {
+        return Err(format!("{name}[{at}] is {}, not {}", got.as_slice().unwrap_or(&[])[at], expected[at]));
     }
+    println!("  {name}: {} elements agree with ndarray", got.len());
+    Ok(())
 }

@@ -48,9 +48,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let seen = seen.lock().map_err(|_| "the tree panicked")?;
     match STAGES.iter().find(|stage| !seen.contains(**stage)) {
-        Some(stage) => Err(format!("no {stage} was traced").into()),
-        None => Ok(println!("stages traced: {}", STAGES.join(", "))),
+        Some(stage) => return Err(format!("no {stage} was traced").into()),
+        None => println!("stages traced: {}", STAGES.join(", ")),
     }
+    Ok(())
 }
 
 /// Prints each span as it begins and ends, below the span it is in.

@@ -10,7 +10,7 @@ use crate::device::{Device, block_of};
 use crate::error::{Error, Result};
 use crate::explain::Explanation;
 use crate::fuse::{self, Limits};
-use crate::graph::canonical::{Canonical, Signature, canonicalize};
+use crate::graph::canonical::{Canonical, Signature, Source, canonicalize};
 use crate::graph::{Node, Storage, strided};
 use crate::plan::{Plan, Slot, Step, Uncompiled, make_plan};
 use crate::runtime::{Executable, LaunchArgs, Memory};
@@ -42,11 +42,18 @@ impl Caches {
 
 /// Gives every root its value on the device. Roots that have one, or are views of one that has, launch nothing.
 pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
-    let pending = pending(roots)?;
-    if pending.is_empty() {
-        return Ok(());
-    }
-    let graph = canonicalize(&pending)?;
+    let (graph, pending) = loop {
+        let pending = pending(roots)?;
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let graph = canonicalize(&pending)?;
+        // Where another thread has just evaluated one of the roots, there is less to do.
+        if !graph.roots.iter().any(|root| matches!(graph.nodes[*root as usize].source, Source::Leaf(_))) {
+            break (graph, pending);
+        }
+        graph.recycle();
+    };
     let values = plan(device, &graph).and_then(|plan| Ok((run(device, &plan, &graph)?, plan)));
     graph.recycle();
     let (values, plan) = values?;

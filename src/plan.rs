@@ -102,12 +102,16 @@ pub fn make_plan(
         check_types(&lowered.kernel, facts)?;
         let kernel = Arc::new(lowered.kernel);
         let executable = compile(Uncompiled { kernel: kernel.clone(), schedule: lowered.schedule })?;
-        let slot = |value: &ValueId| match (&flow.values[*value as usize].op, numbers.get(value)) {
-            (_, Some(number)) => Ok(Slot::Value(*number)),
-            (FlowOp::Leaf(leaf), None) => Ok(Slot::Leaf(*leaf)),
-            _ => Err(Error::Internal("a kernel reads a value that no earlier kernel stored".into())),
+        let written = |value: &ValueId| {
+            let number = numbers.get(value).map(|number| Slot::Value(*number));
+            number.ok_or_else(|| Error::Internal("a kernel reads a value that no earlier kernel stored".into()))
         };
-        let buffers = lowered.reads.iter().chain(&lowered.writes).map(slot).collect::<Result<Vec<Slot>>>()?;
+        let read = |value: &ValueId| match flow.values[*value as usize].op {
+            FlowOp::Leaf(leaf) => Ok(Slot::Leaf(leaf)),
+            _ => written(value),
+        };
+        let buffers = lowered.reads.iter().map(read).chain(lowered.writes.iter().map(written));
+        let buffers = buffers.collect::<Result<Vec<Slot>>>()?;
         let moved = lowered.reads.iter().chain(&lowered.writes);
         plan.steps.push(Step {
             grid: lowered.schedule.grid(&kernel, &lowered.sizes),

@@ -16,6 +16,7 @@ use super::{Array, Operand};
 use crate::dtype::{Bits, Element, Integer, Number, Signed};
 use crate::error::{Error, Place};
 use crate::graph::record;
+use crate::shape;
 
 impl<T: Element> Array<T> {
     /// Binds the array to `self op rhs`, which must have the shape of `self`.
@@ -24,9 +25,9 @@ impl<T: Element> Array<T> {
             Some(error) => self.fail(error, at),
             None => {
                 let rhs = rhs.node(at);
-                let node = record::binary(op, &self.node, &rhs, at);
-                if record::failure(&node).is_some() || node.shape() == self.shape() {
-                    self.derive(node)
+                let failed = self.is_failed() || record::failure(&rhs).is_some();
+                if failed || shape::broadcast(self.shape(), rhs.shape()).as_deref() == Some(self.shape()) {
+                    self.derive(record::binary(op, &self.node, &rhs, at))
                 } else {
                     let (lhs, rhs) = (self.shape().to_vec(), rhs.shape().to_vec());
                     self.fail(Error::ShapeMismatch { op: name, lhs, rhs, at }, at)

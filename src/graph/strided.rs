@@ -79,6 +79,9 @@ pub fn reshape_strides(from: &[usize], strides: &[i64], to: &[usize]) -> Option<
         }
     }
     let mut result: SmallVec<[i64; 4]> = SmallVec::from_elem(0, to.len());
+    if to.contains(&0) {
+        return Some(result); // There is no element to find.
+    }
     let mut runs = runs.into_iter().rev();
     let mut current = runs.next();
     for (axis, &extent) in to.iter().enumerate().rev() {
@@ -107,6 +110,7 @@ mod tests {
         assert_eq!(reshape_strides(&[4, 6], &[1, 4], &[2, 2, 6]).as_deref(), Some(&[2, 1, 4][..]));
         assert_eq!(reshape_strides(&[8], &[-2], &[2, 4]).as_deref(), Some(&[-8, -2][..]));
         assert_eq!(reshape_strides(&[1, 5], &[9, 1], &[5, 1, 1]).as_deref(), Some(&[1, 0, 0][..]));
+        assert_eq!(reshape_strides(&[0, 3], &[3, 1], &[3, 0, 7]).as_deref(), Some(&[0, 0, 0][..]));
         assert_eq!(reshape_strides(&[], &[], &[1, 1]).as_deref(), Some(&[0, 0][..]));
         assert_eq!(reshape_strides(&[2, 3], &[0, 0], &[6]).as_deref(), Some(&[0][..]), "stretched axes merge");
     }
