@@ -113,7 +113,7 @@ fn eager_compare_any<T: PartialOrd>(op: u8, a: T, b: T) -> bool {
 }
 
 macro_rules! float_kind {
-    ($type:ty, $wide:ty, cast $cast:expr, to $to:expr, from $from:expr, bits $bits:expr) => {
+    ($type:ty, $wide:ty, cast $cast:expr, fused $fused:expr, to $to:expr, from $from:expr, bits $bits:expr) => {
         impl Kind for $type {
             const FLOAT: bool = true;
             fn seed(number: usize) -> Self {
@@ -256,7 +256,7 @@ macro_rules! float_kind {
             }
             fn eager_mul_add(a: Self, b: Self, c: Self) -> Self {
                 let (to, from) = ($to, $from);
-                from(to(a).mul_add(to(b), to(c)))
+                $fused(to(a), to(b), to(c))
             }
             fn eager_compare(op: u8, a: Self, b: Self) -> bool {
                 eager_compare_any(op, a, b)
@@ -285,10 +285,22 @@ fn round_to_odd_f32(value: f64) -> f64 {
     if cut == value || !value.is_finite() { value } else { f64::from_bits(cut.to_bits() | (1 << 29)) }
 }
 
-float_kind!(f32, f32, cast |v: f64| v as f32, to |v: f32| v, from |v: f32| v, bits |v: f32| u64::from(v.to_bits()));
-float_kind!(f64, f64, cast |v: f64| v, to |v: f64| v, from |v: f64| v, bits |v: f64| v.to_bits());
-float_kind!(f16, f32, cast |v| f16::from_f64(round_to_odd_f32(v)), to |v: f16| v.to_f32(), from |v: f32| f16::from_f32(v), bits |v: f16| u64::from(v.to_bits()));
-float_kind!(bf16, f32, cast |v| bf16::from_f64(round_to_odd_f32(v)), to |v: bf16| v.to_f32(), from |v: f32| bf16::from_f32(v), bits |v: bf16| u64::from(v.to_bits()));
+/// `a * b + c` in f64, where the product of two f32 is exact, with the last bit set where the sum is not.
+fn odd_mul_add(a: f32, b: f32, c: f32) -> f64 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let from_c = sum - product;
+    let error = (product - (sum - from_c)) + (c - from_c);
+    if error == 0.0 || !sum.is_finite() || sum.to_bits() & 1 == 1 {
+        return sum;
+    }
+    f64::from_bits(if (error > 0.0) == (sum > 0.0) { sum.to_bits() + 1 } else { sum.to_bits() - 1 })
+}
+
+float_kind!(f32, f32, cast |v: f64| v as f32, fused |a: f32, b: f32, c: f32| a.mul_add(b, c), to |v: f32| v, from |v: f32| v, bits |v: f32| u64::from(v.to_bits()));
+float_kind!(f64, f64, cast |v: f64| v, fused |a: f64, b: f64, c: f64| a.mul_add(b, c), to |v: f64| v, from |v: f64| v, bits |v: f64| v.to_bits());
+float_kind!(f16, f32, cast |v| f16::from_f64(round_to_odd_f32(v)), fused |a, b, c| f16::from_f64(round_to_odd_f32(odd_mul_add(a, b, c))), to |v: f16| v.to_f32(), from |v: f32| f16::from_f32(v), bits |v: f16| u64::from(v.to_bits()));
+float_kind!(bf16, f32, cast |v| bf16::from_f64(round_to_odd_f32(v)), fused |a, b, c| bf16::from_f64(round_to_odd_f32(odd_mul_add(a, b, c))), to |v: bf16| v.to_f32(), from |v: f32| bf16::from_f32(v), bits |v: bf16| u64::from(v.to_bits()));
 
 macro_rules! integer_kind {
     ($type:ty, neg $neg:expr, signed $signed:expr) => {

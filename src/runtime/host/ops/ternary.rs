@@ -19,6 +19,30 @@ impl Map3 for MulAdd<f32> {
     }
 }
 
+/// The f32 of the same significand bits as `a * b + c`, the last one set where the sum is not exact, so that rounding it to
+/// a half rounds the sum once. The product of two halves is exact in f32 (but for bf16 products past the range of f32).
+struct OddMulAdd;
+
+impl Map3 for OddMulAdd {
+    type A = f32;
+    type R = f32;
+    #[inline(always)]
+    fn apply(a: f32, b: f32, c: f32) -> f32 {
+        let product = a * b;
+        let sum = product + c;
+        // The error of the sum (Knuth's TwoSum), exact.
+        let from_c = sum - product;
+        let error = (product - (sum - from_c)) + (c - from_c);
+        let is_even = sum.to_bits() & 1 == 0;
+        // Toward the error: one step away from zero, or toward it.
+        let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u32::MAX };
+        match sum.is_finite() && error != 0.0 && is_even {
+            true => f32::from_bits(sum.to_bits().wrapping_add(step)),
+            false => sum,
+        }
+    }
+}
+
 impl Map3 for MulAdd<f64> {
     type A = f64;
     type R = f64;
@@ -42,8 +66,8 @@ impl<T: Copy> Map3 for Select<T> {
 /// The loop of `a * b + c` with one rounding, or `None` for integers and bool.
 pub fn mul_add(dtype: DType) -> Option<Fn3> {
     match dtype {
-        DType::F16 => Some(pick3::<Rounded<MulAdd<f32>, ToF16>>()),
-        DType::BF16 => Some(pick3::<Rounded<MulAdd<f32>, ToBf16>>()),
+        DType::F16 => Some(pick3::<Rounded<OddMulAdd, ToF16>>()),
+        DType::BF16 => Some(pick3::<Rounded<OddMulAdd, ToBf16>>()),
         DType::F32 => Some(pick3::<Rounded<MulAdd<f32>, Exact>>()),
         DType::F64 => Some(pick3::<MulAdd<f64>>()),
         _ => None,
