@@ -70,5 +70,9 @@ pub struct LaunchArgs<'a> {
     /// One for each of `Kernel::scalars`.
     pub scalars: &'a [Scalar],
     /// Groups and threads, from `Schedule::grid`.
+    #[cfg_attr(
+        not(any(feature = "cuda", feature = "opencl")),
+        allow(dead_code, reason = "the host deals work out by itself")
+    )]
     pub grid: Grid,
 }
