@@ -1,6 +1,6 @@
 //! A kernel being built: the IR with numbers where the finished kernel has launch arguments.
 
-use lazuli_codegen::{AxisId, Expr, Fold, IndexOp, Term, Tree, Var, VarType};
+use lazuli_codegen::{AxisId, DType, Expr, Fold, IndexOp, Term, Tree, Var, VarType};
 
 use super::linear::Linear;
 use crate::fuse::flow::ValueId;
@@ -22,8 +22,8 @@ pub struct Draft {
     pub reads: Vec<ValueId>,
     /// Values written; the buffers after those.
     pub writes: Vec<ValueId>,
-    /// Scalar slots used.
-    pub scalars: Vec<u32>,
+    /// Scalar slots used, with the types of their values.
+    pub scalars: Vec<(u32, DType)>,
     /// Names of the operations, in order, for the kernel's name.
     pub names: Vec<&'static str>,
 }

@@ -44,17 +44,12 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
     let buffer = |access| move |value: &u32| BufferParam { dtype: flow.values[*value as usize].dtype, access };
     let buffers =
         draft.reads.iter().map(buffer(Access::Read)).chain(draft.writes.iter().map(buffer(Access::Write))).collect();
-    let scalar = |slot: &u32| {
-        let is_slot = |value: &&crate::fuse::flow::Value| value.op == crate::fuse::flow::FlowOp::Scalar(*slot);
-        flow.values.iter().find(is_slot).map(|value| value.dtype)
-    };
-    let scalars: Option<Vec<_>> = draft.scalars.iter().map(scalar).collect();
     let kernel = Kernel {
         name: kernel_name(draft, flow),
         index,
         buffers,
         sizes: finisher.sizes.len() as u32,
-        scalars: scalars.ok_or_else(|| Error::Internal("a scalar slot without a value".into()))?,
+        scalars: draft.scalars.iter().map(|(_, dtype)| *dtype).collect(),
         parallel: draft.parallel.iter().map(|axis| finisher.axes[axis]).collect(),
         axes: finisher.axis_list,
         vars: draft.vars.iter().map(|var| var.of).collect(),

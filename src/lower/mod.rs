@@ -40,7 +40,7 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         kernel: finished.kernel,
         schedule,
         sizes: finished.sizes,
-        scalars: draft.scalars,
+        scalars: draft.scalars.iter().map(|(slot, _)| *slot).collect(),
         reads: draft.reads,
         writes: draft.writes,
     })

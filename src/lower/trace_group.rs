@@ -195,8 +195,8 @@ impl Tracer<'_> {
     }
 
     fn scalar(&mut self, slot: u32, dtype: DType) -> Var {
-        let number = self.draft.scalars.iter().position(|own| *own == slot).unwrap_or_else(|| {
-            self.draft.scalars.push(slot);
+        let number = self.draft.scalars.iter().position(|(own, _)| *own == slot).unwrap_or_else(|| {
+            self.draft.scalars.push((slot, dtype));
             self.draft.scalars.len() - 1
         });
         self.assign(dtype, TOP, DraftExpr::Plain(Expr::Scalar(ScalarId(number as u32))))
