@@ -61,7 +61,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
         let measured = measure(workload, &device, n, arguments.seconds)?;
         let gbs = workload.floor_bytes(n) as f64 / measured.median / 1e6;
         let Measured { median, least, first, kernels, .. } = measured;
-        print!("{:18} {:8} {median:10.4} {least:10.4} {gbs:8.0} {first:9.1} {kernels:7}", workload.name(), device.name());
+        print!("{:18} {:8} {median:10.4} {least:10.4} {gbs:8.1} {first:9.1} {kernels:7}", workload.name(), device.name());
         match measured.check {
             Ok(()) => println!(),
             Err(error) => {

@@ -187,14 +187,14 @@ impl<'a> Launch<'a> {
             access.axes.iter().map(|&(axis, by)| (axis.0 as usize, factor(by))).collect();
         let offset = access.offset.map_or(0, |SizeId(size)| self.sizes[size as usize]);
         let empty = self.extents.contains(&0);
-        let reach = if empty { (0, 0) } else { walk.bounds() };
+        let reach = walk.bounds();
         let checked = access.buffer.is_some() && (empty || !access.narrow.is_empty());
         if access.buffer.is_some() && !checked {
             let (low, high) = axes.iter().fold(reach, |(low, high), &(axis, by)| {
-                let far = (self.extents[axis] - 1) * by;
-                (low + far.min(0), high + far.max(0))
+                let far = (self.extents[axis] - 1).saturating_mul(by);
+                (low.saturating_add(far.min(0)), high.saturating_add(far.max(0)))
             });
-            if offset + low < 0 || offset + high >= length {
+            if offset.saturating_add(low) < 0 || offset.saturating_add(high) >= length {
                 return None;
             }
         }
@@ -252,7 +252,8 @@ impl<'a> Launch<'a> {
         let tasks = if alone { 1 } else { units.min(threads * 4) };
         let run_task = |task: i64| {
             // In 128 bits: units * tasks may not fit.
-            let edge = |task: i64| ((i128::from(units) * i128::from(task) / i128::from(tasks)) as i64 * unit).min(points);
+            let edge =
+                |task: i64| ((i128::from(units) * i128::from(task) / i128::from(tasks)) as i64 * unit).min(points);
             self.run_range(edge(task), edge(task + 1));
         };
         if tasks == 1 {
@@ -292,8 +293,11 @@ impl<'a> Launch<'a> {
     fn run_tile(&self, frame: &mut Frame, tile: i64) {
         let Some(tiling) = &self.tiling else { return };
         let (cross, inner) = tiling.counts(&self.extents);
-        let uncut: SmallVec<[_; 4]> =
-            self.program.spaces[0].iter().copied().filter(|&axis| axis != tiling.cross.0 && axis != tiling.inner.0).collect();
+        let uncut: SmallVec<[_; 4]> = self.program.spaces[0]
+            .iter()
+            .copied()
+            .filter(|&axis| axis != tiling.cross.0 && axis != tiling.inner.0)
+            .collect();
         frame.set_indices(&uncut, tile / (cross * inner));
         let start = |number: i64, (axis, size): (lazuli_codegen::AxisId, i64)| {
             (axis, number * size, size.min(self.extents[axis.0 as usize] - number * size))

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use lazuli_codegen::{
-    Access as BufferAccess, Affine, AxisId, BufferId, DType, Expr, IndexOperand, Kernel, Reduce, Schedule, SizeId, Span,
-    Stmt, Term, Tree, Var, VarType,
+    Access as BufferAccess, Affine, AxisId, BufferId, DType, Expr, IndexOperand, Kernel, Reduce, Schedule, SizeId,
+    Span, Stmt, Term, Tree, Var, VarType,
 };
 
 use super::ops::fold::fold_ops;
@@ -124,14 +124,20 @@ impl Lowering<'_> {
     }
 
     fn value(&self, at: usize) -> Result<Value> {
-        self.values.get(at).copied().flatten().ok_or_else(|| self.malformed(format_args!("variable {at} is not in scope")))
+        self.values
+            .get(at)
+            .copied()
+            .flatten()
+            .ok_or_else(|| self.malformed(format_args!("variable {at} is not in scope")))
     }
 
     fn element(&self, var: Var) -> Result<(Value, DType)> {
         let value = self.value(var.0 as usize)?;
         match value.kind {
             VarType::Value(dtype) => Ok((value, dtype)),
-            VarType::Index => Err(self.malformed(format_args!("variable {} is an index where an element is due", var.0))),
+            VarType::Index => {
+                Err(self.malformed(format_args!("variable {} is an index where an element is due", var.0)))
+            }
         }
     }
 

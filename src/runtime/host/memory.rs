@@ -42,9 +42,11 @@ impl HostMemory {
         if bytes > LARGE_BYTES && bytes as u64 > available_bytes() {
             return Err(refused("more than the memory that is available"));
         }
-        let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).map_err(|_| refused("more than can be addressed"))?;
+        let layout =
+            Layout::from_size_align(bytes.max(1), ALIGNMENT).map_err(|_| refused("more than can be addressed"))?;
         // SAFETY: the layout's size is at least one.
-        let data = NonNull::new(unsafe { std::alloc::alloc(layout) }).ok_or_else(|| refused("the allocator has none left"))?;
+        let data =
+            NonNull::new(unsafe { std::alloc::alloc(layout) }).ok_or_else(|| refused("the allocator has none left"))?;
         Ok(Self { data, layout })
     }
 

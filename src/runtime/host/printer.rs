@@ -130,7 +130,8 @@ struct Place<'k>(&'k Affine);
 impl Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
-        let mut plus = |f: &mut fmt::Formatter<'_>| if std::mem::take(&mut first) { Ok(()) } else { f.write_str(" + ") };
+        let mut plus =
+            |f: &mut fmt::Formatter<'_>| if std::mem::take(&mut first) { Ok(()) } else { f.write_str(" + ") };
         for (term, coefficient) in &self.0.terms {
             plus(f)?;
             match term {

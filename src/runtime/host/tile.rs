@@ -34,7 +34,11 @@ impl Tiling {
         let last = axes.len().checked_sub(1)?;
         let near_axis = |strides: &Vec<i64>| {
             let near = |&at: &usize| strides[at] != 0 && strides[at].abs() * 4 <= FAR_BYTES && extents[at] >= 16;
-            if strides[last].abs() < FAR_BYTES { None } else { (0..last).filter(near).min_by_key(|&at| strides[at].abs()) }
+            if strides[last].abs() < FAR_BYTES {
+                None
+            } else {
+                (0..last).filter(near).min_by_key(|&at| strides[at].abs())
+            }
         };
         let cross = strides.iter().find_map(near_axis)?;
         if extents[last] < 16 || block < 1024 {
@@ -53,10 +57,10 @@ impl Tiling {
     /// Turns an access along the whole space to one along a tile: the other axes, and where the tile begins, become indices
     /// that are one for the block. `strides` are those along the parallel axes.
     pub fn bend(&self, access: &mut BoundAccess, axes: &[AxisId], strides: &[i64], extents: &[i64]) {
-        let stride = |axis: AxisId| axes.iter().zip(strides).find(|(a, _)| **a == axis).map_or(0, |(_, &stride)| stride);
-        let through = |width: i64| {
-            Walk::new([(self.cross.1, stride(self.cross.0)), (width, stride(self.inner.0))].into_iter())
-        };
+        let stride =
+            |axis: AxisId| axes.iter().zip(strides).find(|(a, _)| **a == axis).map_or(0, |(_, &stride)| stride);
+        let through =
+            |width: i64| Walk::new([(self.cross.1, stride(self.cross.0)), (width, stride(self.inner.0))].into_iter());
         let rest = extents[self.inner.0.0 as usize] % self.inner.1;
         access.tile = Some(TileWalks { whole: through(self.inner.1), short: through(rest.max(1)) });
         let moved = axes.iter().zip(strides).filter(|(_, stride)| **stride != 0);

@@ -48,11 +48,11 @@ impl Walk {
         self.dims[0].stride
     }
 
-    /// The least and the greatest index; every extent is at least 1.
+    /// The least and the greatest index.
     pub fn bounds(&self) -> (i64, i64) {
         self.dims.iter().fold((0, 0), |(low, high), dim| {
-            let reach = (dim.extent - 1) * dim.stride;
-            (low + reach.min(0), high + reach.max(0))
+            let reach = (dim.extent - 1).max(0).saturating_mul(dim.stride);
+            (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0)))
         })
     }
 
@@ -77,8 +77,11 @@ impl Walk {
         let [inner, outer] = self.dims[..] else { return None };
         let columns = inner.extent as usize;
         let whole = start == 0 && n.is_multiple_of(columns) && (n / columns) as i64 <= outer.extent;
-        (whole && outer.stride.abs() < inner.stride.abs())
-            .then_some(Plane { columns, rows: n / columns, row_stride: outer.stride })
+        (whole && outer.stride.abs() < inner.stride.abs()).then_some(Plane {
+            columns,
+            rows: n / columns,
+            row_stride: outer.stride,
+        })
     }
 
     /// What the axes but the innermost add, and their indices.

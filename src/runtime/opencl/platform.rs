@@ -1,5 +1,7 @@
 //! Which OpenCL devices there are, in the order in which they are numbered, and what is known of each.
 
+use std::sync::{Mutex, PoisonError};
+
 use lazuli_codegen::DeviceFacts;
 use opencl3::device::{
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
@@ -62,6 +64,9 @@ impl Listed {
 
 /// Every device of every platform, in order of number, and a line for each thing that was looked for in vain.
 pub(super) fn list() -> (Vec<Listed>, Vec<String>) {
+    // PoCL's first search for devices is not safe from several threads: one sees the other's half-made devices.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let platforms = match get_platforms() {
         Ok(platforms) => platforms,
         Err(error) => return (Vec::new(), vec![no_platforms(&error)]),

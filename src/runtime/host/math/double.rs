@@ -21,13 +21,16 @@ fn exp(x: f64) -> f64 {
     let low = k * LN2_LOW;
     let r = high - low;
     let tail = (high - r) - low;
-    // The Taylor series to r^13, by pairs; the first two terms are added last, where the roundings count.
+    // The Taylor series to r^13, by pairs. What the sum of the first two terms loses is kept, so that one rounding counts.
     let z = r * r;
     let z2 = z * z;
     let first = (1.0 / 2.0 + r * (1.0 / 6.0)) + z * (1.0 / 24.0 + r * (1.0 / 120.0));
     let second = (1.0 / 720.0 + r * (1.0 / 5040.0)) + z * (1.0 / 40_320.0 + r * (1.0 / 362_880.0));
-    let third = (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0)) + z * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0));
-    let y = 1.0 + (r + (z * (first + z2 * (second + z2 * third)) + tail));
+    let third =
+        (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0)) + z * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0));
+    let head = 1.0 + r;
+    let lost = (1.0 - head) + r;
+    let y = head + (lost + (z * (first + z2 * (second + z2 * third)) + tail));
     // Two steps, so that a subnormal result is rounded once and 2^k stays a normal number.
     let half = k * 0.5 + TO_INTEGER;
     let rest = (k - (half - TO_INTEGER)) + TO_INTEGER;

@@ -133,7 +133,20 @@ odd!(
 );
 
 trait Source:
-    Copy + Default + PartialEq + Odd + As<i8> + As<i16> + As<i32> + As<i64> + As<u8> + As<u16> + As<u32> + As<u64> + As<f32> + As<f64>
+    Copy
+    + Default
+    + PartialEq
+    + Odd
+    + As<i8>
+    + As<i16>
+    + As<i32>
+    + As<i64>
+    + As<u8>
+    + As<u16>
+    + As<u32>
+    + As<u64>
+    + As<f32>
+    + As<f64>
 {
 }
 

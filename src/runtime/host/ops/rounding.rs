@@ -2,8 +2,6 @@
 
 use std::marker::PhantomData;
 
-use half::f16;
-
 use super::apply::{Map1, Map2, Map3};
 
 /// What follows an f32 operation: nothing, or rounding to a narrower type.
@@ -150,9 +148,4 @@ pub fn odd_from_u64(x: u64) -> f64 {
 pub fn odd_from_i64(x: i64) -> f64 {
     let size = odd_from_u64(x.unsigned_abs());
     if x < 0 { -size } else { size }
-}
-
-/// The value of a user scalar of type f16, for tests and printing.
-pub fn f16_of(x: f32) -> f16 {
-    f16::from_bits(f16_bits(ToF16::round(x)))
 }

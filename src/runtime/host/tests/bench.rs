@@ -89,7 +89,15 @@ fn sixteen_million_elements() {
     for op in UnaryOp::ALL.into_iter().filter(|op| op.result(DType::F32) == Some(DType::F32)) {
         time(op.name(), map(N, 1, |k, v| k.unary(op, v[0])), MAP, &[a, o]);
     }
-    time("pow", map(N, 2, |k, v| { let x = k.unary(UnaryOp::Abs, v[0]); k.binary(BinaryOp::Pow, x, v[1]) }), MAP, &[a, b, o]);
+    time(
+        "pow",
+        map(N, 2, |k, v| {
+            let x = k.unary(UnaryOp::Abs, v[0]);
+            k.binary(BinaryOp::Pow, x, v[1])
+        }),
+        MAP,
+        &[a, b, o],
+    );
 
     let wide = [upload(&r, &vec![0.7f64; N])];
     for op in [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Tanh, UnaryOp::Erf] {
@@ -148,7 +156,9 @@ fn sixteen_million_elements() {
         k.store(ko, at, result);
         time(&format!("row sums of {columns}"), k, Schedule::Group { tree }, &[a, o]);
     }
-    for (name, side, si, sj) in [("row broadcast", 4096i64, 0, 1), ("column broadcast", 4096, 1, 0), ("transpose", 4096, 1, 4096)] {
+    for (name, side, si, sj) in
+        [("row broadcast", 4096i64, 0, 1), ("column broadcast", 4096, 1, 0), ("transpose", 4096, 1, 4096)]
+    {
         let mut k = Build::new();
         let (i, j) = (k.parallel(side), k.parallel(side));
         let (ka, kb, ko) = (k.input(DType::F32), k.input(DType::F32), k.output(DType::F32));

@@ -8,10 +8,7 @@ use crate::dtype::Element;
 use crate::runtime::host::HostRuntime;
 
 /// Runs `fill` on vectors of one type.
-fn apply<A: Element, R: Element>(
-    operands: &[&[A]],
-    fill: impl FnOnce(&mut Build, &[Var]) -> Var,
-) -> Vec<R> {
+fn apply<A: Element, R: Element>(operands: &[&[A]], fill: impl FnOnce(&mut Build, &[Var]) -> Var) -> Vec<R> {
     let n = operands[0].len();
     let mut k = Build::new();
     let i = k.parallel(n as i64);
@@ -139,8 +136,40 @@ fn operations_on_bool() {
 }
 
 const EDGES: [f64; 34] = [
-    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -3.0, 7.0, 0.1, -0.1, 10.0, 1e-3, 1e4, 65504.0, 65520.0,
-    1e-8, 6e-8, -6e-8, 1e-40, -1e-40, 1e-310, 3.4e38, -3.4e38, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e6, 123456.789,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    -1.5,
+    2.5,
+    -2.5,
+    3.0,
+    -3.0,
+    7.0,
+    0.1,
+    -0.1,
+    10.0,
+    1e-3,
+    1e4,
+    65504.0,
+    65520.0,
+    1e-8,
+    6e-8,
+    -6e-8,
+    1e-40,
+    -1e-40,
+    1e-310,
+    3.4e38,
+    -3.4e38,
+    1e300,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    1e6,
+    123456.789,
 ];
 
 macro_rules! float_operations {
@@ -304,7 +333,17 @@ fn check_casts<A: Element>(values: &[A], to_f64: impl Fn(A) -> f64, to_i128: imp
         }
         let upper = if high == infinite { beyond * 2.0 - step(low) } else { step(high) };
         let middle = (step(low) + upper) / 2.0;
-        let exact = |x: f64| if float { x.partial_cmp(&middle) } else { Some(to_i128(a).abs().cmp(&(middle as i128)).then(if middle.fract() > 0.0 { std::cmp::Ordering::Less } else { std::cmp::Ordering::Equal })) };
+        let exact = |x: f64| {
+            if float {
+                x.partial_cmp(&middle)
+            } else {
+                Some(to_i128(a).abs().cmp(&(middle as i128)).then(if middle.fract() > 0.0 {
+                    std::cmp::Ordering::Less
+                } else {
+                    std::cmp::Ordering::Equal
+                }))
+            }
+        };
         let up = match exact(x) {
             Some(std::cmp::Ordering::Less) => false,
             Some(std::cmp::Ordering::Greater) => true,
@@ -317,17 +356,33 @@ fn check_casts<A: Element>(values: &[A], to_f64: impl Fn(A) -> f64, to_i128: imp
     }
     if A::DTYPE != DType::BF16 {
         let beyond = (2.0 - 2f64.powi(-8)) * 2f64.powi(127);
-        cast::<A, bf16>(values, |a| bf16::from_bits(nearest(a, &|bits| bf16::from_bits(bits).to_f64(), 0x7f80, beyond)));
+        cast::<A, bf16>(values, |a| {
+            bf16::from_bits(nearest(a, &|bits| bf16::from_bits(bits).to_f64(), 0x7f80, beyond))
+        });
     }
 }
 
 #[test]
 fn casts_between_all_types() {
     let mut floats: Vec<f64> = EDGES.to_vec();
-    floats.extend([127.0, 128.0, -128.9, -129.0, 255.9, 256.0, 32767.5, 65535.9, 2147483647.0, 2147483648.0, 4294967295.9]);
+    floats.extend([
+        127.0,
+        128.0,
+        -128.9,
+        -129.0,
+        255.9,
+        256.0,
+        32767.5,
+        65535.9,
+        2147483647.0,
+        2147483648.0,
+        4294967295.9,
+    ]);
     floats.extend([9.2e18, 9.3e18, 1.8e19, 1.9e19, -9.3e18, 1.9999, 0.9999, -0.9999, 2f64.powi(-149), 2f64.powi(-150)]);
     // Just beside the middle of two halves: rounding twice goes wrong.
-    for middle in [1.0 + 2f64.powi(-11), 1.0 + 2f64.powi(-8), 3.0 * 2f64.powi(-25), 65520.0, 2f64.powi(-25), 2f64.powi(-134)] {
+    for middle in
+        [1.0 + 2f64.powi(-11), 1.0 + 2f64.powi(-8), 3.0 * 2f64.powi(-25), 65520.0, 2f64.powi(-25), 2f64.powi(-134)]
+    {
         for by in [0.0, 2f64.powi(-40), -2f64.powi(-40), 2f64.powi(-52)] {
             floats.extend([middle * (1.0 + by), -middle * (1.0 + by)]);
         }
@@ -339,7 +394,8 @@ fn casts_between_all_types() {
     check_casts(&singles, f64::from, |_| 0);
     check_casts(&halves, f64::from, |_| 0);
     check_casts(&brains, f64::from, |_| 0);
-    let mut integers: Vec<i128> = vec![0, 1, -1, 2, 127, 128, 255, 256, 257, 32767, 65535, 65519, 65520, 65521, 16777217];
+    let mut integers: Vec<i128> =
+        vec![0, 1, -1, 2, 127, 128, 255, 256, 257, 32767, 65535, 65519, 65520, 65521, 16777217];
     integers.extend((0..64).flat_map(|bit| {
         let x = 1i128 << bit;
         // Beside the middle of two bf16, and of two f16.
