@@ -120,10 +120,9 @@ impl Kernel {
             use crate::Expr::*;
             body.iter()
                 .map(|stmt| match stmt {
-                    Stmt::Let { expr, .. } => usize::from(matches!(
-                        expr,
-                        Unary(..) | Binary(..) | MulAdd(..) | Select { .. } | Cast(..)
-                    )),
+                    Stmt::Let { expr, .. } => {
+                        usize::from(matches!(expr, Unary(..) | Binary(..) | MulAdd(..) | Select { .. } | Cast(..)))
+                    }
                     Stmt::Store { .. } => 0,
                     Stmt::Reduce(reduce) => count(&reduce.body) + reduce.folds.len(),
                     Stmt::Loop(own) => count(&own.body),
