@@ -111,8 +111,8 @@ pub enum Stmt {
         at: Affine,
         /// The value, of the buffer's element type.
         value: Var,
-        /// True where neighbours along the innermost parallel axis are neighbours in memory and each run of
-        /// `Schedule::Map::width` of them is aligned to its size.
+        /// True where neighbours along the vectorised axis (as for [`Expr::Load`]) are neighbours in memory and each run of
+        /// `width` of them is aligned to its size.
         wide: bool,
     },
     /// Folds a body over axes.
@@ -212,7 +212,7 @@ pub enum Expr {
         /// The element's index.
         at: Affine,
         /// True where neighbours along the vectorised axis (the innermost parallel axis under `Schedule::Map`, the
-        /// innermost axis of the group reduction under `Schedule::Group`) are neighbours in memory and each run of `width`
+        /// innermost axis of the group's reduction or loop under `Schedule::Group`) are neighbours in memory and each run of `width`
         /// of them is aligned to its size.
         wide: bool,
     },

@@ -47,8 +47,9 @@ pub enum Schedule {
         /// How a thread finds its point and its lane.
         lane_order: LaneOrder,
         /// Where not 0, no reduction or loop at the top level has more than `steps * lanes * width` elements, and values
-        /// that a later loop over the same axes uses are kept by their thread (registers on a GPU, a private array on a
-        /// CPU). Where 0, they are computed again.
+        /// that a later loop over the same axes uses are kept by their thread: in registers where `steps * width` is 32 at
+        /// the most, else, and in a lone lane that fills vectors (CPUs), in a private array. Where 0, they are computed
+        /// again.
         steps: u32,
     },
 }

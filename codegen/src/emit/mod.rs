@@ -80,7 +80,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     Source { text, entry }
 }
 
-/// Bytes of local (shared) memory that a group of the emitted kernel takes.
+/// Bytes of local (shared) memory that a group of the emitted kernel takes at the most: in CUDA C a warp needs none.
 pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
     let Schedule::Group { tree, points, .. } = schedule else { return 0 };
     if tree.lanes == 1 {
