@@ -212,8 +212,8 @@ pub enum Expr {
         /// The element's index.
         at: Affine,
         /// True where neighbours along the vectorised axis (the innermost parallel axis under `Schedule::Map`, the
-        /// innermost axis of the group's reduction or loop under `Schedule::Group`) are neighbours in memory and each run of `width`
-        /// of them is aligned to its size.
+        /// innermost axis of the group's reduction or loop under `Schedule::Group`) are neighbours in memory and each run
+        /// of `width` of them is aligned to its size.
         wide: bool,
     },
     /// A user scalar.
