@@ -21,7 +21,22 @@ pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &Device
     let threads = MAP_GROUP.min(facts.max_group);
     match facts.is_cpu {
         true => Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis },
-        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: Placement::Linear },
+        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: gpu_placement(draft) },
+    }
+}
+
+/// Rows of a good length are dealt to the second grid axis, which saves each thread a division; short rows, and more rows
+/// than that axis takes, are counted through.
+fn gpu_placement(draft: &Draft) -> Placement {
+    const SHORTEST_ROW: i64 = 256;
+    const MOST_ROWS: i64 = 65_535;
+    let extent = |axis: &lazuli_codegen::AxisId| draft.extents[axis.0 as usize];
+    match draft.parallel.split_last() {
+        Some((inner, outer)) if !outer.is_empty() && extent(inner) >= SHORTEST_ROW => {
+            let rows = outer.iter().fold(1i64, |rows, axis| rows.saturating_mul(extent(axis)));
+            if rows <= MOST_ROWS { Placement::InnerAxis } else { Placement::Linear }
+        }
+        _ => Placement::Linear,
     }
 }
 
