@@ -55,8 +55,13 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
     let units = u64::from(facts.compute_units.max(1));
     // The tree; results at a time that keep the device busy; elements below which splitting does not pay.
     let (tree, enough, shortest) = match (facts.is_cpu, fold.along_rows) {
-        // One thread a row; sixteen accumulators are one or two vector registers.
-        (true, true) => (Tree { lanes: 1, width: 16 }, units, 16 * LONGEST_CHAIN),
+        // One thread a row; sixteen accumulators are one or two vector registers. Longer rows take more of them rather than
+        // a second launch, where there are rows for every core.
+        (true, true) => {
+            let is_long = fold.folded > 16 * LONGEST_CHAIN && fold.kept >= units.max(2);
+            let width = if is_long { 64 } else { 16 };
+            (Tree { lanes: 1, width }, units, u64::from(width) * LONGEST_CHAIN)
+        }
         (true, false) => (Tree::SERIAL, units * 256, LONGEST_CHAIN),
         (false, true) => {
             // Lanes for two wide loads each, so that both are in flight at once.
