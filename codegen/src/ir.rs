@@ -111,12 +111,29 @@ pub enum Stmt {
         at: Affine,
         /// The value, of the buffer's element type.
         value: Var,
-        /// True where neighbours along the innermost parallel axis are neighbours in memory and each run of
-        /// `Schedule::Map::width` of them is aligned to its size.
+        /// True where neighbours along the vectorised axis (as for [`Expr::Load`]) are neighbours in memory and each run of
+        /// `width` of them is aligned to its size.
         wide: bool,
     },
     /// Folds a body over axes.
     Reduce(Reduce),
+    /// Runs a body for every element of axes, after the reductions over them.
+    Loop(Loop),
+}
+
+/// A loop at the top level: for every index of `axes`, run `body`, which stores.
+///
+/// Its elements are numbered and dealt to lanes as those of a [`Reduce`] over the same axes. A variable assigned in the body
+/// of an earlier top-level `Reduce` (span `Whole`) or `Loop` over the same axes may be used in the body of a later one: it
+/// is the value at the same element. A softmax is a `Reduce` for the maximum, a `Reduce` that assigns `e = exp(x - maximum)`
+/// and folds it, and a `Loop` that stores `e / sum`. Whether the value is kept on the chip or computed again is the
+/// schedule's matter, and never changes a bit.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Loop {
+    /// The axes, outermost first.
+    pub axes: Vec<AxisId>,
+    /// Statements run for each element.
+    pub body: Vec<Stmt>,
 }
 
 /// A reduction: for every index of `axes`, in row-major order, run `body` and fold the named values.
@@ -195,8 +212,8 @@ pub enum Expr {
         /// The element's index.
         at: Affine,
         /// True where neighbours along the vectorised axis (the innermost parallel axis under `Schedule::Map`, the
-        /// innermost axis of the group reduction under `Schedule::Group`) are neighbours in memory and each run of `width`
-        /// of them is aligned to its size.
+        /// innermost axis of the group's reduction or loop under `Schedule::Group`) are neighbours in memory and each run
+        /// of `width` of them is aligned to its size.
         wide: bool,
     },
     /// A user scalar.

@@ -20,9 +20,9 @@ pub use dtype::DType;
 pub use emit::{EmitOptions, Source, emit, local_memory_bytes};
 pub use ir::{
     Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, Fold, IndexOp, IndexOperand, IndexWidth,
-    Kernel, Reduce, ScalarId, SizeId, Span, Stmt, Term, Tree, Var, VarType,
+    Kernel, Loop, Reduce, ScalarId, SizeId, Span, Stmt, Term, Tree, Var, VarType,
 };
 pub use op::{BinaryOp, ReduceOp, UnaryOp};
 pub use scalar::Scalar;
-pub use schedule::{DeviceFacts, Grid, Placement, Schedule};
+pub use schedule::{DeviceFacts, Grid, LaneOrder, Placement, Schedule};
 pub use verify::verify_kernel;

@@ -125,6 +125,7 @@ impl Roles {
                     }
                     self.visit(&reduce.body);
                 }
+                Stmt::Loop(own) => self.visit(&own.body),
             }
         }
     }

@@ -37,12 +37,30 @@ pub enum Schedule {
         /// How a thread finds its point.
         placement: Placement,
     },
-    /// Each group of `lanes` threads owns one point of the parallel axes; its top-level reductions all have this tree.
-    /// Stores and other statements after a reduction are run by lane 0.
+    /// Each run of `lanes` threads owns one point of the parallel axes; a group holds `points` of them. The top-level
+    /// reductions all have this tree, and top-level loops are dealt to lanes likewise. Other stores are run by lane 0.
     Group {
         /// The tree of every reduction at the top level.
         tree: Tree,
+        /// Points of the parallel axes (in linear order) in one group; a power of two. `points * lanes` threads.
+        points: u32,
+        /// How a thread finds its point and its lane.
+        lane_order: LaneOrder,
+        /// Where not 0, no reduction or loop at the top level has more than `steps * lanes * width` elements, and values
+        /// that a later loop over the same axes uses are kept by their thread: in registers where `steps * width` is 32 at
+        /// the most, else, and in a lone lane that fills vectors (CPUs), in a private array. Where 0, they are computed
+        /// again.
+        steps: u32,
     },
+}
+
+/// How the threads of a group are dealt to points and lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LaneOrder {
+    /// Neighbouring threads are lanes of one point: the folded axis is the fastest in memory.
+    LanesFastest,
+    /// Neighbouring threads are neighbouring points: a kept axis is the fastest in memory.
+    PointsFastest,
 }
 
 /// How a thread of `Schedule::Map` finds its point.
@@ -84,7 +102,9 @@ impl Schedule {
                 let y = (u64::from(group) / x).clamp(1, outer.next_power_of_two());
                 Grid { groups: [columns.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
             }
-            Schedule::Group { tree } => Grid { groups: [outer * inner, 1, 1], group: [tree.lanes, 1, 1] },
+            Schedule::Group { tree, points, .. } => {
+                Grid { groups: [(outer * inner).div_ceil(u64::from(points)), 1, 1], group: [tree.lanes * points, 1, 1] }
+            }
         }
     }
 }
@@ -106,6 +126,7 @@ impl Kernel {
                     }
                     Stmt::Store { .. } => 0,
                     Stmt::Reduce(reduce) => count(&reduce.body) + reduce.folds.len(),
+                    Stmt::Loop(own) => count(&own.body),
                 })
                 .sum()
         }

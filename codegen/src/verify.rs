@@ -6,8 +6,9 @@ use crate::{
 };
 
 /// Checks that every variable is assigned once, before its uses and with the right type; that every number is in range;
-/// that axes are in scope where their index is used; and that the schedule can realise every reduction's tree. The error
-/// says what is wrong in one sentence.
+/// that axes are in scope where their index is used; that a loop uses another's variables only where both are at the top
+/// level and count the same axes; and that the schedule can realise every reduction's tree. The error says what is wrong
+/// in one sentence.
 pub fn verify_kernel(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
     verify_schedule(schedule)?;
     for axis in &kernel.axes {
@@ -19,6 +20,7 @@ pub fn verify_kernel(kernel: &Kernel, schedule: &Schedule) -> Result<(), String>
         is_assigned: vec![false; kernel.vars.len()],
         in_scope: vec![false; kernel.vars.len()],
         axis_in_scope: vec![false; kernel.axes.len()],
+        by_element: Vec::new(),
     };
     for &axis in &kernel.parallel {
         verifier.enter_axis(axis)?;
@@ -26,15 +28,27 @@ pub fn verify_kernel(kernel: &Kernel, schedule: &Schedule) -> Result<(), String>
     verifier.block(&kernel.body, 0)
 }
 
+/// The most threads of a group on any device so far.
+const MAX_THREADS: u64 = 4096;
+/// The most values of one variable that a thread keeps; a private array lies on a stack.
+const MAX_KEPT: u64 = 1 << 16;
+
 fn verify_schedule(schedule: &Schedule) -> Result<(), String> {
     match *schedule {
         Schedule::Map { group, width, .. } => {
             check(group > 0, || "a group has no threads".to_owned())?;
             check(matches!(width, 1 | 2 | 4 | 8 | 16), || format!("a thread cannot own {width} elements"))
         }
-        Schedule::Group { tree } => check(tree.lanes.is_power_of_two() && tree.width.is_power_of_two(), || {
-            format!("a tree of {} lanes and width {} is not made of powers of two", tree.lanes, tree.width)
-        }),
+        Schedule::Group { tree, points, steps, .. } => {
+            check(tree.lanes.is_power_of_two() && tree.width.is_power_of_two(), || {
+                format!("a tree of {} lanes and width {} is not made of powers of two", tree.lanes, tree.width)
+            })?;
+            check(points.is_power_of_two(), || format!("a group cannot hold {points} points"))?;
+            let threads = u64::from(tree.lanes) * u64::from(points);
+            check(threads <= MAX_THREADS, || format!("a group cannot have {threads} threads"))?;
+            let kept = u64::from(steps) * u64::from(tree.width);
+            check(kept <= MAX_KEPT, || format!("a thread cannot keep {kept} values"))
+        }
     }
 }
 
@@ -50,6 +64,8 @@ struct Verifier<'a> {
     /// By variable: assigned in a block that is still open.
     in_scope: Vec<bool>,
     axis_in_scope: Vec<bool>,
+    /// Variables that top-level loops assigned for every element, with the axes that count the elements.
+    by_element: Vec<(Vec<AxisId>, Var)>,
 }
 
 impl Verifier<'_> {
@@ -66,6 +82,10 @@ impl Verifier<'_> {
                     self.use_value(*value, dtype)?;
                 }
                 Stmt::Reduce(reduce) => self.reduce(reduce, depth)?,
+                Stmt::Loop(own) => {
+                    check(depth == 0, || "a loop stands inside another".to_owned())?;
+                    self.elements(&own.axes, Span::Whole, &own.body, &[], 0)?;
+                }
             }
         }
         Ok(())
@@ -73,7 +93,7 @@ impl Verifier<'_> {
 
     fn reduce(&mut self, reduce: &Reduce, depth: u32) -> Result<(), String> {
         let expected = match self.schedule {
-            Schedule::Group { tree } if depth == 0 => *tree,
+            Schedule::Group { tree, .. } if depth == 0 => *tree,
             _ => Tree::SERIAL,
         };
         check(reduce.tree == expected, || {
@@ -83,19 +103,43 @@ impl Verifier<'_> {
             check(self.kernel.parallel.contains(&axis), || format!("chunks are counted by axis {}", axis.0))?;
             self.size(length)?;
         }
-        for &axis in &reduce.axes {
+        self.elements(&reduce.axes, reduce.span, &reduce.body, &reduce.folds, depth)?;
+        reduce.folds.iter().try_for_each(|fold| self.assign(fold.result))
+    }
+
+    /// The body of a reduction or a loop, and what is folded of it.
+    fn elements(
+        &mut self,
+        axes: &[AxisId],
+        span: Span,
+        body: &[Stmt],
+        folds: &[Fold],
+        depth: u32,
+    ) -> Result<(), String> {
+        for &axis in axes {
             self.enter_axis(axis)?;
         }
         let outside = self.in_scope.clone();
-        self.block(&reduce.body, depth + 1)?;
-        for &Fold { result, op, value } in &reduce.folds {
+        let is_shared = depth == 0 && span == Span::Whole;
+        if is_shared {
+            for (_, var) in self.by_element.iter().filter(|(others, _)| others == axes) {
+                self.in_scope[var.0 as usize] = true;
+            }
+        }
+        let before = self.in_scope.clone();
+        self.block(body, depth + 1)?;
+        for &Fold { result, op, value } in folds {
             let dtype = self.element(result)?;
             check(op.accepts(dtype), || format!("{} of {dtype} is not defined", op.name()))?;
             self.use_value(value, dtype)?;
         }
+        if is_shared {
+            let own = (0..before.len()).filter(|&var| self.in_scope[var] && !before[var]);
+            self.by_element.extend(own.map(|var| (axes.to_vec(), Var(var as u32))));
+        }
         self.in_scope = outside;
-        reduce.axes.iter().for_each(|axis| self.axis_in_scope[axis.0 as usize] = false);
-        reduce.folds.iter().try_for_each(|fold| self.assign(fold.result))
+        axes.iter().for_each(|axis| self.axis_in_scope[axis.0 as usize] = false);
+        Ok(())
     }
 
     fn expression(&mut self, var: Var, expr: &Expr) -> Result<(), String> {
@@ -227,7 +271,10 @@ impl Verifier<'_> {
 
     fn use_var(&self, var: Var, expected: VarType) -> Result<(), String> {
         self.is_type(var, expected)?;
-        check(self.in_scope[var.0 as usize], || format!("variable {} is used before it is assigned", var.0))
+        check(self.in_scope[var.0 as usize], || match self.is_assigned[var.0 as usize] {
+            false => format!("variable {} is used before it is assigned", var.0),
+            true => format!("variable {} is used outside of its loop", var.0),
+        })
     }
 
     fn is_type(&self, var: Var, expected: VarType) -> Result<(), String> {

@@ -4,72 +4,11 @@
 mod common;
 
 use common::{
-    INNER, kernels, linear,
-    opencl::{Argument, OpenCl},
+    INNER, group, kernels, linear,
+    opencl::OpenCl,
+    run::{assert_same, fold, numbers, run},
 };
-use lazuli_codegen::{Dialect, EmitOptions, Kernel, Schedule, Span, Tree, emit};
-
-/// Runs a kernel of f32 inputs and one f32 output of `count` elements.
-fn run(
-    opencl: &OpenCl,
-    kernel: &Kernel,
-    schedule: &Schedule,
-    inputs: &[&[f32]],
-    count: usize,
-    sizes: &[i64],
-    scalars: &[f32],
-) -> Vec<f32> {
-    let source = emit(kernel, schedule, Dialect::OpenClC, &EmitOptions::default());
-    let grid = schedule.grid(kernel, sizes);
-    let local = [grid.group[0] as usize, grid.group[1] as usize];
-    let global = [grid.groups[0] as usize * local[0], grid.groups[1] as usize * local[1]];
-    let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
-    let inputs: Vec<Vec<u8>> = inputs.iter().map(|values| bytes(values)).collect();
-    // What no thread writes stays a NaN of this pattern.
-    let mut output = vec![0xff; count * 4];
-    let sizes: Vec<Vec<u8>> = sizes
-        .iter()
-        .map(|&size| match kernel.index {
-            lazuli_codegen::IndexWidth::I32 => (size as i32).to_ne_bytes().to_vec(),
-            lazuli_codegen::IndexWidth::I64 => size.to_ne_bytes().to_vec(),
-        })
-        .collect();
-    let scalars: Vec<[u8; 4]> = scalars.iter().map(|scalar| scalar.to_ne_bytes()).collect();
-    let mut arguments: Vec<Argument<'_>> = inputs.iter().map(|values| Argument::Input(values)).collect();
-    arguments.push(Argument::Output(&mut output));
-    arguments.extend(sizes.iter().map(|size| Argument::Plain(size)));
-    arguments.extend(scalars.iter().map(|scalar| Argument::Plain(scalar)));
-    opencl.run(&source.text, &source.entry, global, local, &mut arguments);
-    output.chunks(4).map(|bytes| f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect()
-}
-
-fn numbers(count: usize) -> Vec<f32> {
-    (0..count).map(|i| ((i * 7919 + 13) % 1009) as f32 / 64.0 - 7.3).collect()
-}
-
-fn assert_same(found: &[f32], expected: &[f32], what: &str) {
-    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
-    assert_eq!(bits(found), bits(expected), "{what}");
-}
-
-/// Folds along a tree, as `Tree`'s documentation says.
-fn fold(tree: Tree, values: &[f32], identity: f32, op: impl Fn(f32, f32) -> f32) -> f32 {
-    let count = tree.accumulators() as usize;
-    let mut accumulators = vec![identity; count];
-    for (r, &value) in values.iter().enumerate() {
-        accumulators[r % count] = op(accumulators[r % count], value);
-    }
-    let halve = |values: &mut [f32]| {
-        let mut half = values.len() / 2;
-        while half > 0 {
-            (0..half).for_each(|v| values[v] = op(values[v], values[v + half]));
-            half /= 2;
-        }
-        values[0]
-    };
-    let mut lanes: Vec<f32> = accumulators.chunks_mut(tree.width as usize).map(halve).collect();
-    halve(&mut lanes)
-}
+use lazuli_codegen::{Span, Tree};
 
 #[test]
 fn maps_reach_every_element() {
@@ -133,7 +72,7 @@ fn groups_fold_along_their_tree() {
     let Ok(opencl) = OpenCl::open() else { return println!("SKIP emitted_values: no OpenCL device") };
     for (lanes, width) in [(256, 4), (64, 1), (32, 16), (1, 16), (1, 8), (1, 1)] {
         let tree = Tree { lanes, width };
-        let schedule = Schedule::Group { tree };
+        let schedule = group(lanes, width);
         for columns in [1, 15, 17, 1000, 1025, 5003] {
             let (rows, pitch) = (3, columns + 16 - columns % 16);
             let matrix = numbers(rows * pitch);

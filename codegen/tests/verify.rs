@@ -2,8 +2,11 @@
 
 mod common;
 
-use common::{INNER, kernels, linear};
-use lazuli_codegen::{Dialect, EmitOptions, Expr, Kernel, Schedule, Stmt, Tree, Var, VarType, emit, verify_kernel};
+use common::{INNER, group, kernels, linear, rows};
+use lazuli_codegen::{
+    AxisId, DType, Dialect, EmitOptions, Expr, Kernel, Loop, SizeId, Span, Stmt, UnaryOp, Var, VarType, emit,
+    verify_kernel,
+};
 
 fn refused(change: impl FnOnce(&mut Kernel)) -> String {
     let mut kernel = kernels::triad();
@@ -37,11 +40,64 @@ fn faults_are_named() {
 #[test]
 fn trees_must_be_what_the_schedule_runs() {
     let kernel = kernels::matrix_norm();
-    let group = |lanes| Schedule::Group { tree: Tree { lanes, width: 1 } };
-    verify_kernel(&kernel, &group(64)).expect("the kernel's own tree");
-    for schedule in [group(128), group(48), linear(1)] {
+    verify_kernel(&kernel, &group(64, 1)).expect("the kernel's own tree");
+    for schedule in [group(128, 1), group(48, 1), linear(1)] {
         verify_kernel(&kernel, &schedule).expect_err("another tree");
     }
+}
+
+#[test]
+fn groups_are_whole() {
+    let kernel = common::rows::row_softmax(UnaryOp::Exp, &rows(32, 1, 1, 0));
+    verify_kernel(&kernel, &rows(32, 1, 8, 4)).expect("eight points");
+    let refused = |points, steps| verify_kernel(&kernel, &rows(32, 1, points, steps)).expect_err("refused");
+    assert_eq!(refused(3, 0), "a group cannot hold 3 points");
+    assert_eq!(refused(0, 0), "a group cannot hold 0 points");
+    assert_eq!(refused(256, 0), "a group cannot have 8192 threads");
+    assert_eq!(refused(1, 1 << 20), "a thread cannot keep 1048576 values");
+}
+
+#[test]
+fn values_are_shared_by_loops_over_the_same_elements() {
+    let schedule = rows(32, 1, 1, 0);
+    let refused = |change: fn(&mut Kernel)| {
+        let mut kernel = common::rows::row_softmax(UnaryOp::Exp, &schedule);
+        verify_kernel(&kernel, &schedule).expect("valid before the change");
+        change(&mut kernel);
+        verify_kernel(&kernel, &schedule).expect_err("refused after the change")
+    };
+    // Over other axes, even of one extent.
+    let elsewhere = refused(|kernel| {
+        kernel.axes.push(kernel.axes[1]);
+        if let Some(Stmt::Loop(own)) = kernel.body.last_mut() {
+            own.axes = vec![AxisId(2)];
+            own.body.truncate(1);
+        }
+    });
+    assert_eq!(elsewhere, "variable 3 is used outside of its loop");
+    // At the top level, where there is no element.
+    let outside = refused(|kernel| {
+        kernel.vars.push(VarType::Value(DType::F32));
+        let var = Var(kernel.vars.len() as u32 - 1);
+        kernel.body.insert(1, Stmt::Let { var, expr: Expr::Unary(UnaryOp::Exp, Var(0)) });
+    });
+    assert_eq!(outside, "variable 0 is used outside of its loop");
+    // A chunk's elements are not the whole's.
+    let chunked = refused(|kernel| {
+        if let Some(Stmt::Reduce(reduce)) = kernel.body.first_mut() {
+            reduce.span = Span::Chunk { axis: AxisId(0), length: SizeId(0) };
+        }
+    });
+    assert_eq!(chunked, "variable 0 is used outside of its loop");
+    // Before it is there.
+    let early = refused(|kernel| kernel.body.swap(0, 2));
+    assert_eq!(early, "variable 3 is used before it is assigned");
+    // A loop in a loop.
+    let nested = refused(|kernel| {
+        let inner = kernel.body.pop().expect("a loop");
+        kernel.body.push(Stmt::Loop(Loop { axes: Vec::new(), body: vec![inner] }));
+    });
+    assert_eq!(nested, "a loop stands inside another");
 }
 
 #[test]

@@ -79,6 +79,8 @@ pub struct Reduction {
     pub axes: SmallVec<[u32; 4]>,
     /// How the elements combine.
     pub tree: Tree,
+    /// True where the fastest axis in memory is a folded one.
+    pub along_rows: bool,
     /// Elements in a chunk, where the last axis of the result counts chunks of the folded elements.
     pub chunk: Option<i64>,
 }
@@ -217,7 +219,7 @@ impl Flow {
             match tree::choose(fold, facts) {
                 (tree, None) => {
                     let order = Order::from_axes(&kept_order);
-                    let reduction = Reduction { op, axes, tree, chunk: None };
+                    let reduction = Reduction { op, axes, tree, along_rows: fold.along_rows, chunk: None };
                     return self.add(FlowOp::Reduce(reduction), smallvec![operand], shape, dtype, order, at);
                 }
                 (tree, Some(length)) => {
@@ -230,7 +232,7 @@ impl Flow {
                     };
                     let mut shape = shape;
                     shape.push(chunks);
-                    let reduction = Reduction { op, axes, tree, chunk: Some(length) };
+                    let reduction = Reduction { op, axes, tree, along_rows: fold.along_rows, chunk: Some(length) };
                     let order = Order::from_axes(&order);
                     operand = self.add(FlowOp::Reduce(reduction), smallvec![operand], shape, dtype, order, at);
                     axes = smallvec![chunk_axis];

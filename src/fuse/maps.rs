@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::flow::{Flow, FlowOp, Reduction, ValueId};
-use crate::graph::op::{Region, View};
+use crate::graph::op::{AxisMap, Region, View};
 use crate::shape::Shape;
 
 /// Number of a map.
@@ -78,6 +78,13 @@ impl Maps {
                 self.number(Map { points, is_bijective, reductions, shape, parent: Some(map), step })
             }
             (FlowOp::Reduce(Reduction { axes, chunk, .. }), _) => {
+                // Stretched over the folded axes and folded again: where the stretch came from.
+                if let (Map { parent: Some(parent), step: Step::View(view), .. }, None) = (outer, chunk)
+                    && self.get(*parent).shape == shape
+                    && stretches(view, &shape, axes)
+                {
+                    return *parent;
+                }
                 let points = match chunk {
                     // All the chunks together read each element once.
                     Some(_) => elements(&shape),
@@ -96,6 +103,26 @@ impl Maps {
         }
     }
 
+    /// Where a map reads the same for all indices of some axes of the map it goes out from: that map, and those of the axes
+    /// that have several indices.
+    pub fn uniform(&self, map: MapId) -> Option<(MapId, SmallVec<[u32; 4]>)> {
+        let Map { parent: Some(parent), step: Step::View(view), .. } = self.get(map) else { return None };
+        let used = |axis: u32| view.axes.iter().any(|map| map.axis == Some(axis) && map.step != 0);
+        let shape = &self.get(*parent).shape;
+        let free = (0..shape.len() as u32).filter(|axis| shape[*axis as usize] != 1 && !used(*axis)).collect();
+        Some((*parent, free))
+    }
+
+    /// True for the identity over a kernel's iteration space.
+    pub fn is_start(&self, map: MapId) -> bool {
+        matches!(self.get(map).step, Step::Start(_))
+    }
+
+    /// Shape of the value that a map reads.
+    pub fn shape(&self, map: MapId) -> &Shape {
+        &self.get(map).shape
+    }
+
     fn through_view(&mut self, map: MapId, view: View, shape: Shape) -> MapId {
         // Views compose, so that two ways to one index map are one map.
         let (parent, view) = match self.get(map) {
@@ -106,8 +133,15 @@ impl Maps {
         if view.is_identity(&shape, &outer.shape) {
             return parent;
         }
+        // The result of a reduction, stretched back over what was folded: where the reduction is read.
+        if let (Some(reader), Step::Fold(axes, folded, None)) = (outer.parent, &outer.step)
+            && self.get(reader).shape == shape
+            && stretches(&view, folded, axes)
+        {
+            return reader;
+        }
         // Each element once: as many points as elements, and no axis of the operand is cut short.
-        let whole = |(map, &extent): (&crate::graph::op::AxisMap, &usize)| {
+        let whole = |(map, &extent): (&AxisMap, &usize)| {
             extent == 1 || (map.step.abs() == 1 && map.axis.is_some_and(|axis| outer.shape[axis as usize] == extent))
         };
         let is_bijective =
@@ -124,6 +158,17 @@ impl Maps {
         }
         number
     }
+}
+
+/// True where a view takes an array without the folded axes and stretches it over them.
+fn stretches(view: &View, operand: &[usize], folded: &[u32]) -> bool {
+    let kept = (0..operand.len() as u32).filter(|axis| !folded.contains(axis));
+    view.axes.len() + folded.len() == operand.len()
+        && view
+            .axes
+            .iter()
+            .zip(kept)
+            .all(|(map, axis)| *map == AxisMap::whole(axis) || (operand[axis as usize] == 1 && map.start == 0))
 }
 
 fn elements(shape: &[usize]) -> u128 {

@@ -11,4 +11,4 @@ mod tree;
 
 pub use dot::to_dot;
 pub use flow::build_flow;
-pub use partition::{Group, Limits, Partition, Reason, partition};
+pub use partition::{Group, Limits, Partition, Reason, Rows, partition};

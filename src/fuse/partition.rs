@@ -79,8 +79,26 @@ pub struct Group {
     pub members: Vec<ValueId>,
     /// The tree that its threads share, where it reduces with whole groups.
     pub tree: Option<Tree>,
+    /// The rows it goes over, where it reduces rows and uses the results.
+    pub rows: Option<Rows>,
     /// Why it begins.
     pub reason: Reason,
+}
+
+/// The elements of a group that reduces: rows of an array, folded along some axes.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// Shape of the array.
+    pub elements: Shape,
+    /// The axes folded, slowest in memory first.
+    pub axes: SmallVec<[u32; 4]>,
+    /// How a row is folded.
+    pub tree: Tree,
+    /// True where the group's space is all the elements: reductions are used in every element of their row. False where it
+    /// is one point a row.
+    pub spans_elements: bool,
+    /// The map that reads every element.
+    map: MapId,
 }
 
 /// The flow, cut into kernels.
@@ -117,6 +135,7 @@ struct Draft {
     sinks: Vec<ValueId>,
     members: Vec<ValueId>,
     tree: Option<Tree>,
+    rows: Option<Rows>,
     /// A reduction in a plain loop stands at the top level.
     has_serial_reduction: bool,
     reason: Reason,
@@ -199,16 +218,18 @@ impl Partitioner<'_> {
                 None => return Some(Reason::SeveralKernels),
             };
         }
-        let reads = self.maps.get(map);
-        if reads.points > value.len() as u128 {
+        let reads = self.maps.get(map).clone();
+        let once_a_row = if reads.points > value.len() as u128 { self.row_of(group, map, id) } else { None };
+        if reads.points > value.len() as u128 && once_a_row.is_none() {
             return Some(Reason::Broadcast);
         }
-        if is_root && !reads.is_bijective {
+        if is_root && !reads.is_bijective && once_a_row.is_none() {
             return Some(Reason::AskedFor);
         }
         let draft = &self.groups[group as usize];
         if let FlowOp::Reduce(reduction) = &value.op {
-            let fits = match (reduction.tree == Tree::SERIAL, reads.reductions) {
+            let inside = spans_elements(draft) && once_a_row.is_none();
+            let fits = match (reduction.tree == Tree::SERIAL, reads.reductions + u32::from(inside)) {
                 (true, 0) => draft.tree.is_none(),
                 (true, depth) => depth <= 2,
                 (false, 0) => draft.tree.is_none_or(|tree| tree == reduction.tree) && !draft.has_serial_reduction,
@@ -224,7 +245,11 @@ impl Partitioner<'_> {
         if self.parameters_after(group, id) > self.limits.parameter_bytes {
             return Some(Reason::Parameters);
         }
-        self.join(id, group, map);
+        let at_top = reads.reductions == 0 && (once_a_row.is_some() || !spans_elements(draft));
+        if let Some(rows) = once_a_row {
+            self.groups[group as usize].rows = Some(rows);
+        }
+        self.join(id, group, map, at_top);
         if is_root {
             let draft = &mut self.groups[group as usize];
             draft.members.push(id);
@@ -234,21 +259,108 @@ impl Partitioner<'_> {
         None
     }
 
-    /// Computes the value inside a group.
-    fn join(&mut self, id: ValueId, group: u32, map: MapId) {
-        let at_top = self.maps.get(map).reductions == 0;
-        let draft = &mut self.groups[group as usize];
+    /// Computes the value inside a group; `at_top` where a reduction would be in no other loop.
+    fn join(&mut self, id: ValueId, group: u32, map: MapId, at_top: bool) {
         if let FlowOp::Reduce(reduction) = &self.flow.values[id as usize].op
             && at_top
         {
+            let inner = self.maps.through(map, self.flow, id, 0);
+            let draft = &mut self.groups[group as usize];
             match reduction.tree {
                 Tree::SERIAL => draft.has_serial_reduction = true,
                 tree => draft.tree = Some(tree),
             }
+            draft.rows.get_or_insert_with(|| Rows {
+                elements: self.maps.shape(inner).clone(),
+                axes: reduction.axes.clone(),
+                tree: reduction.tree,
+                spans_elements: false,
+                map: inner,
+            });
         }
+        let draft = &mut self.groups[group as usize];
         draft.operations += 1;
         self.replace_in_frontier(group, id);
         self.use_inputs(id, group, map);
+    }
+
+    /// The rows of the group, where the map reads this value once a row: it is the same for all elements of a row, and the
+    /// rows are those whose reductions the group uses, this one's or those that the value is made of.
+    fn row_of(&self, group: u32, map: MapId, id: ValueId) -> Option<Rows> {
+        let draft = &self.groups[group as usize];
+        let (every, free) = self.maps.uniform(map)?;
+        let is_row = |axes: &[u32], elements: &Shape| {
+            let mut axes: SmallVec<[u32; 4]> =
+                axes.iter().copied().filter(|axis| elements[*axis as usize] != 1).collect();
+            axes.sort_unstable();
+            axes == free
+        };
+        let rows = match &draft.rows {
+            Some(rows) => rows.clone(),
+            None => {
+                let reduction = self.reduction_below(id)?;
+                let FlowOp::Reduce(found) = &self.flow.values[reduction as usize].op else { return None };
+                let operand = self.flow.values[reduction as usize].inputs[0];
+                Rows {
+                    elements: self.flow.values[operand as usize].shape.clone(),
+                    axes: found.axes.clone(),
+                    tree: found.tree,
+                    spans_elements: true,
+                    map: every,
+                }
+            }
+        };
+        let is_start = self.maps.is_start(every);
+        let fits = rows.spans_elements
+            && rows.map == every
+            && is_start
+            && draft.space == rows.elements
+            && (draft.rows.is_some() || (draft.tree.is_none() && !draft.has_serial_reduction))
+            && is_row(&rows.axes, &rows.elements)
+            && self.folds_rows(id, &rows)
+            && self.row_count(&rows) <= self.flow.values[id as usize].len() as u128;
+        fits.then_some(rows)
+    }
+
+    /// True for anything but a reduction, and for one that folds exactly these rows.
+    fn folds_rows(&self, id: ValueId, rows: &Rows) -> bool {
+        let value = &self.flow.values[id as usize];
+        match &value.op {
+            FlowOp::Reduce(reduction) => {
+                let operand = &self.flow.values[value.inputs[0] as usize];
+                reduction.axes == rows.axes
+                    && reduction.tree == rows.tree
+                    && reduction.chunk.is_none()
+                    && operand.shape == rows.elements
+            }
+            _ => true,
+        }
+    }
+
+    fn row_count(&self, rows: &Rows) -> u128 {
+        let folded: u128 = rows.axes.iter().map(|axis| rows.elements[*axis as usize] as u128).product();
+        rows.elements.iter().map(|extent| *extent as u128).product::<u128>() / folded.max(1)
+    }
+
+    /// The first reduction that a value is made of, through operations on values of its own size.
+    fn reduction_below(&self, id: ValueId) -> Option<ValueId> {
+        let elements = self.flow.values[id as usize].len();
+        let mut worklist = vec![id];
+        let mut seen = 0;
+        while let Some(id) = worklist.pop() {
+            let value = &self.flow.values[id as usize];
+            seen += 1;
+            match &value.op {
+                FlowOp::Reduce(reduction) if reduction.chunk.is_none() => return Some(id),
+                FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) => {}
+                _ if seen > self.limits.operations => return None,
+                _ => worklist.extend(value.inputs.iter().filter(|input| {
+                    let input = &self.flow.values[**input as usize];
+                    input.len() == elements && input.reduce_depth > 0
+                })),
+            }
+        }
+        None
     }
 
     /// A cheap value is computed in every reader, at every map. False where one of them has no room.
@@ -285,9 +397,23 @@ impl Partitioner<'_> {
                 && !uses.iter().any(|(reader, _)| *reader == group || self.depends(group, *reader))
         });
         let group = sibling.unwrap_or_else(|| self.begin(&value.shape, reason));
+        let map = self.maps.identity(&value.shape);
+        let rows = match &value.op {
+            FlowOp::Reduce(reduction) => Some(Rows {
+                elements: self.flow.values[value.inputs[0] as usize].shape.clone(),
+                axes: reduction.axes.clone(),
+                tree: reduction.tree,
+                spans_elements: false,
+                map: self.maps.through(map, self.flow, id, 0),
+            }),
+            _ => None,
+        };
         let draft = &mut self.groups[group as usize];
         draft.sinks.push(id);
         draft.tree = draft.tree.or(tree);
+        if draft.rows.is_none() {
+            draft.rows = rows;
+        }
         draft.has_serial_reduction |= is_serial;
         draft.operations += usize::from(!value.op.is_movement() && !value.op.is_given());
         draft.parameter_bytes += parameter_bytes(value.shape.len());
@@ -295,7 +421,6 @@ impl Partitioner<'_> {
         for &(reader, _) in uses {
             self.graph.update_edge(NodeIndex::new(reader as usize), NodeIndex::new(group as usize), ());
         }
-        let map = self.maps.identity(&value.shape);
         match value.op.is_given() {
             // A scalar or a leaf that was asked for is copied by a kernel that computes nothing.
             true => self.read(group, id),
@@ -310,6 +435,7 @@ impl Partitioner<'_> {
             sinks: Vec::new(),
             members: Vec::new(),
             tree: None,
+            rows: None,
             has_serial_reduction: false,
             reason,
             operations: 0,
@@ -325,9 +451,13 @@ impl Partitioner<'_> {
     /// True where a group's schedule takes an output with such a reduction, or none.
     fn can_adopt(&self, group: u32, tree: Option<Tree>, is_serial: bool) -> bool {
         let draft = &self.groups[group as usize];
+        let spans_elements = spans_elements(draft);
         match (draft.tree, tree) {
-            (None, None) => true,
-            (Some(own), Some(tree)) => own == tree && !is_serial,
+            // A loop in the thread would stand inside a loop over a row.
+            (None, None) => !(spans_elements && is_serial),
+            (Some(own), Some(tree)) => own == tree && !is_serial && !spans_elements,
+            // Element by element, in the last loop over the rows.
+            (Some(_), None) if spans_elements => !is_serial,
             // Values beside a whole-group reduction would be stored by one thread of each group.
             _ => false,
         }
@@ -341,7 +471,9 @@ impl Partitioner<'_> {
         }
         let (first, second) = (&self.groups[a as usize], &self.groups[b as usize]);
         let fits = first.space == second.space
-            && self.can_adopt(a, second.tree, second.has_serial_reduction)
+            && rows_agree(first, second)
+            && (spans_elements(first) && spans_elements(second)
+                || self.can_adopt(a, second.tree, second.has_serial_reduction))
             && first.operations + second.operations <= self.limits.operations
             && first.parameter_bytes + second.parameter_bytes <= self.limits.parameter_bytes
             && !self.depends(a, b)
@@ -369,8 +501,11 @@ impl Partitioner<'_> {
         let taken = &mut self.groups[b as usize];
         let (sinks, members) = (std::mem::take(&mut taken.sinks), std::mem::take(&mut taken.members));
         let frontier = std::mem::take(&mut taken.frontier);
-        let (operations, is_serial) = (taken.operations, taken.has_serial_reduction);
+        let (operations, is_serial, rows) = (taken.operations, taken.has_serial_reduction, taken.rows.take());
         let draft = &mut self.groups[a as usize];
+        if draft.rows.is_none() {
+            draft.rows = rows;
+        }
         for output in sinks.iter().chain(&members) {
             self.stored_by[*output as usize] = Some(a);
             draft.parameter_bytes += parameter_bytes(self.flow.values[*output as usize].shape.len());
@@ -475,13 +610,29 @@ impl Partitioner<'_> {
                 continue;
             }
             number[index.index()] = sorted.len() as u32;
-            let Draft { space, mut sinks, mut members, tree, reason, .. } = draft;
+            let Draft { space, mut sinks, mut members, tree, rows, reason, .. } = draft;
             sinks.sort_unstable();
             members.sort_unstable();
-            sorted.push(Group { space, sinks, members, tree, reason });
+            sorted.push(Group { space, sinks, members, tree, rows, reason });
         }
         let stored_by = self.stored_by.iter().map(|group| group.map(|group| number[group as usize])).collect();
         Ok(Partition { groups: sorted, stored_by })
+    }
+}
+
+fn spans_elements(draft: &Draft) -> bool {
+    draft.rows.as_ref().is_some_and(|rows| rows.spans_elements)
+}
+
+/// True where two groups over one space may be one: at most one goes over rows, or both over the same.
+fn rows_agree(a: &Draft, b: &Draft) -> bool {
+    match (&a.rows, &b.rows) {
+        (Some(a), Some(b)) if a.spans_elements || b.spans_elements => {
+            (a.spans_elements, &a.axes, a.tree) == (b.spans_elements, &b.axes, b.tree)
+        }
+        (Some(rows), None) if rows.spans_elements => !b.has_serial_reduction,
+        (None, Some(rows)) if rows.spans_elements => !a.has_serial_reduction,
+        _ => true,
     }
 }
 

@@ -49,21 +49,33 @@ impl Fold {
 
 /// The tree, and the length of the chunks where the reduction is split.
 pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
-    if fold.kept > 1 && fold.along_rows && fold.folded <= SHORT_ROW {
+    if fold.kept > 1 && fold.folded <= SHORT_ROW {
         return (Tree::SERIAL, None);
     }
     let units = u64::from(facts.compute_units.max(1));
+    // The tree; results at a time that keep the device busy; elements below which splitting does not pay.
     let (tree, enough, shortest) = match (facts.is_cpu, fold.along_rows) {
-        // One thread a row; sixteen accumulators are one or two vector registers.
-        (true, true) => (Tree { lanes: 1, width: 16 }, units, 16 * LONGEST_CHAIN),
+        // One thread a row; sixteen accumulators are one or two vector registers. Longer rows take more of them rather than
+        // a second launch, where there are rows for every core.
+        (true, true) => {
+            let is_long = fold.folded > 16 * LONGEST_CHAIN && fold.kept >= units.max(2);
+            let width = if is_long { 64 } else { 16 };
+            (Tree { lanes: 1, width }, units, u64::from(width) * LONGEST_CHAIN)
+        }
         (true, false) => (Tree::SERIAL, units * 256, LONGEST_CHAIN),
         (false, true) => {
+            // Lanes for two wide loads each, so that both are in flight at once.
             let width = (16 / fold.element_bytes.max(1)).clamp(1, 4) as u32;
-            let lanes = if fold.kept > 1 && fold.folded <= 1024 { 32 } else { 256.min(facts.max_group) };
-            // Eight groups of 256 keep a multiprocessor's memory pipes full.
-            (Tree { lanes, width }, units * 8, u64::from(lanes * width) * 8)
+            let lanes = fold.folded.div_ceil(2 * u64::from(width)).next_power_of_two();
+            let lanes = lanes.clamp(8, u64::from(facts.max_group.min(1024))) as u32;
+            (Tree { lanes, width }, units * 2048 / u64::from(lanes), u64::from(lanes * width) * 8)
         }
-        (false, false) => (Tree::SERIAL, units * 2048, 64),
+        (false, false) => {
+            // Threads of a group are columns side by side, some lanes deep.
+            let lanes = (fold.folded / 16).next_power_of_two().clamp(4, 32).min(u64::from(facts.max_group) / 32) as u32;
+            let lanes = lanes.max(1);
+            (Tree { lanes, width: 1 }, units * 2048 / u64::from(lanes), u64::from(lanes) * LONGEST_CHAIN)
+        }
     };
     let accumulators = u64::from(tree.accumulators());
     let by_accuracy = fold.folded.div_ceil(accumulators * LONGEST_CHAIN);

@@ -8,17 +8,17 @@ use super::draft::Draft;
 /// stay what they were, since its axes are numbered in row-major order.
 pub fn collapse_axes(draft: &mut Draft) {
     let chunk_axes: Vec<AxisId> =
-        draft.scopes.iter().filter_map(|scope| scope.reduction.as_ref()?.chunk.map(|(axis, _)| axis)).collect();
+        draft.scopes.iter().filter_map(|scope| scope.repeat.as_ref()?.chunk.map(|(axis, _)| axis)).collect();
     let mut parallel = std::mem::take(&mut draft.parallel);
     collapse(draft, &mut parallel, &chunk_axes);
     draft.parallel = parallel;
     for scope in 0..draft.scopes.len() {
-        let Some(mut axes) = draft.scopes[scope].reduction.as_mut().map(|own| std::mem::take(&mut own.axes)) else {
+        let Some(mut axes) = draft.scopes[scope].repeat.as_mut().map(|own| std::mem::take(&mut own.axes)) else {
             continue;
         };
         collapse(draft, &mut axes, &[]);
-        if let Some(reduction) = &mut draft.scopes[scope].reduction {
-            reduction.axes = axes;
+        if let Some(repeat) = &mut draft.scopes[scope].repeat {
+            repeat.axes = axes;
         }
     }
 }

@@ -59,7 +59,7 @@ pub struct Division {
     pub is_quotient: bool,
 }
 
-/// Statements of the top level or of a reduction's body.
+/// Statements of the top level or of a loop's body.
 pub struct Scope {
     /// The scope around it.
     pub parent: ScopeId,
@@ -67,18 +67,28 @@ pub struct Scope {
     pub depth: u32,
     /// What is run, in any order that respects uses.
     pub body: Vec<DraftStmt>,
-    /// The reduction whose body it is; `None` for the top level.
-    pub reduction: Option<DraftReduction>,
+    /// The loop whose body it is; `None` for the top level.
+    pub repeat: Option<Repeat>,
 }
 
-/// A reduction under construction.
-pub struct DraftReduction {
-    /// Axes folded, outermost first.
+/// A loop under construction: one or more passes over the same elements, of which each but perhaps the last folds values.
+pub struct Repeat {
+    /// Axes looped over, outermost first.
     pub axes: Vec<AxisId>,
     /// The parallel axis that counts chunks, and their length.
     pub chunk: Option<(AxisId, i64)>,
     /// How values combine.
     pub tree: Tree,
+    /// True where the fastest axis in memory is one of the loop's.
+    pub along_rows: bool,
+    /// What each reducing pass folds, and the depth of its reductions: later passes use the results of earlier ones.
+    pub passes: Vec<Pass>,
+}
+
+/// One reduction over a loop's elements.
+pub struct Pass {
+    /// Reductions on the longest way to data.
+    pub depth: u32,
     /// What is folded.
     pub folds: Vec<Fold>,
 }
@@ -89,8 +99,10 @@ pub enum DraftStmt {
     Let(Var, DraftExpr),
     /// Writes an element of `writes[..]`.
     Store(usize, Linear, Var),
-    /// Runs the reduction of a scope.
-    Reduce(ScopeId),
+    /// Runs a reducing pass over the loop of a scope.
+    Reduce(ScopeId, usize),
+    /// Runs the stores of a scope, in a last pass over its loop.
+    Loop(ScopeId),
 }
 
 /// A value.
@@ -155,7 +167,9 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => visit(index),
                     DraftStmt::Store(_, index, _) => visit(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_)) | DraftStmt::Reduce(_) => {}
+                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_))
+                    | DraftStmt::Reduce(..)
+                    | DraftStmt::Loop(_) => {}
                 }
             }
         }
@@ -168,7 +182,9 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => change(index),
                     DraftStmt::Store(_, index, _) => change(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_)) | DraftStmt::Reduce(_) => {}
+                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_))
+                    | DraftStmt::Reduce(..)
+                    | DraftStmt::Loop(_) => {}
                 }
             }
         }

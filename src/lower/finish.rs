@@ -1,8 +1,8 @@
 //! From a draft to a kernel: statements in an order that respects uses, numbers as launch arguments.
 
 use lazuli_codegen::{
-    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, IndexOperand, IndexWidth, Kernel, Reduce,
-    Schedule, SizeId, Span, Stmt, Term, Var, VarType,
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, IndexOperand, IndexWidth, Kernel, Loop,
+    Reduce, Schedule, SizeId, Span, Stmt, Term, Var, VarType,
 };
 use rustc_hash::FxHashMap;
 
@@ -34,12 +34,11 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         axis_list: Vec::new(),
         definitions: definitions(draft),
         emitted: vec![false; draft.vars.len()],
-        ran: vec![false; draft.scopes.len()],
     };
     for axis in &draft.parallel {
         finisher.axis(*axis);
     }
-    let body = finisher.body(TOP)?;
+    let body = finisher.top()?;
     let index = if fits_i32(draft) { IndexWidth::I32 } else { IndexWidth::I64 };
     let buffer = |access| move |value: &u32| BufferParam { dtype: flow.values[*value as usize].dtype, access };
     let buffers =
@@ -69,7 +68,6 @@ struct Finisher<'a> {
     /// Where each variable is assigned: scope, and place in its body.
     definitions: Vec<Option<(ScopeId, usize)>>,
     emitted: Vec<bool>,
-    ran: Vec<bool>,
 }
 
 /// What a number is for. Two numbers that are equal at some extents by chance should not share an argument, or each chance
@@ -124,29 +122,45 @@ impl Finisher<'_> {
         Affine { offset, terms }
     }
 
-    /// The statements of a scope that stores, or the reduction's folds, need; each after what it uses.
-    fn body(&mut self, scope: ScopeId) -> Result<Vec<Stmt>> {
+    /// The top level: its stores and last passes, each after what it uses.
+    fn top(&mut self) -> Result<Vec<Stmt>> {
         let mut body = Vec::new();
-        match &self.draft.scopes[scope].reduction {
-            Some(reduction) => {
-                for fold in &reduction.folds {
-                    self.require(fold.value, scope, &mut body)?;
-                }
-            }
-            None => {
-                for stmt in &self.draft.scopes[scope].body {
-                    if let DraftStmt::Store(write, at, value) = stmt {
-                        for var in vars_of_index(at).chain([*value]) {
-                            self.require(var, scope, &mut body)?;
-                        }
-                        let wide = self.is_wide(at, scope);
-                        let buffer = BufferId((self.draft.reads.len() + write) as u32);
-                        body.push(Stmt::Store { buffer, at: self.affine(at), value: *value, wide });
+        let draft = self.draft;
+        for stmt in &draft.scopes[TOP].body {
+            match stmt {
+                DraftStmt::Store(..) => self.store(stmt, TOP, &mut body)?,
+                DraftStmt::Loop(scope) => {
+                    let mut needs = Vec::new();
+                    self.needs(stmt, TOP, &mut needs);
+                    for var in needs {
+                        self.require(var, TOP, &mut body)?;
                     }
+                    let Some(repeat) = &draft.scopes[*scope].repeat else {
+                        return Err(Error::Internal("a loop without axes".into()));
+                    };
+                    let axes = repeat.axes.iter().map(|axis| self.axis(*axis)).collect();
+                    let mut inner = Vec::new();
+                    for store in &draft.scopes[*scope].body {
+                        self.store(store, *scope, &mut inner)?;
+                    }
+                    body.push(Stmt::Loop(Loop { axes, body: inner }));
                 }
+                DraftStmt::Let(..) | DraftStmt::Reduce(..) => {}
             }
         }
         Ok(body)
+    }
+
+    fn store(&mut self, stmt: &DraftStmt, scope: ScopeId, body: &mut Vec<Stmt>) -> Result<()> {
+        if let DraftStmt::Store(write, at, value) = stmt {
+            for var in vars_of_index(at).chain([*value]) {
+                self.require(var, scope, body)?;
+            }
+            let wide = self.is_wide(at, scope);
+            let buffer = BufferId((self.draft.reads.len() + write) as u32);
+            body.push(Stmt::Store { buffer, at: self.affine(at), value: *value, wide });
+        }
+        Ok(())
     }
 
     /// Appends what assigns `var`, after all that it uses, where it belongs to this scope and is not there yet. With a
@@ -175,60 +189,70 @@ impl Finisher<'_> {
                     self.emitted[var.0 as usize] = true;
                     body.push(Stmt::Let { var, expr });
                 }
-                DraftStmt::Reduce(inner) => body.push(self.reduce(*inner)?),
-                DraftStmt::Store(..) => return Err(Error::Internal("a store that assigns a variable".into())),
+                DraftStmt::Reduce(inner, pass) => body.push(self.reduce(*inner, *pass)?),
+                DraftStmt::Store(..) | DraftStmt::Loop(_) => {
+                    return Err(Error::Internal("a store that assigns a variable".into()));
+                }
             }
         }
         Ok(())
     }
 
-    fn reduce(&mut self, scope: ScopeId) -> Result<Stmt> {
+    fn reduce(&mut self, scope: ScopeId, pass: usize) -> Result<Stmt> {
         let draft = self.draft;
-        let Some(reduction) = &draft.scopes[scope].reduction else {
-            return Err(Error::Internal("a loop that folds nothing".into()));
+        let Some(repeat) = &draft.scopes[scope].repeat else {
+            return Err(Error::Internal("a reduction without a loop".into()));
         };
-        let axes = reduction.axes.iter().map(|axis| self.axis(*axis)).collect();
-        let span = match reduction.chunk {
+        let axes = repeat.axes.iter().map(|axis| self.axis(*axis)).collect();
+        let span = match repeat.chunk {
             None => Span::Whole,
             Some((axis, length)) => Span::Chunk { axis: self.axis(axis), length: self.size(Role::ChunkLength, length) },
         };
-        for fold in &reduction.folds {
+        let folds = repeat.passes[pass].folds.clone();
+        let mut body = Vec::new();
+        for fold in &folds {
             self.emitted[fold.result.0 as usize] = true;
+            // Assigned already where an earlier pass over these elements needed it.
+            self.require(fold.value, scope, &mut body)?;
         }
-        self.ran[scope] = true;
-        let body = self.body(scope)?;
-        Ok(Stmt::Reduce(Reduce { axes, span, tree: reduction.tree, body, folds: reduction.folds.clone() }))
+        Ok(Stmt::Reduce(Reduce { axes, span, tree: repeat.tree, body, folds }))
     }
 
-    /// Variables of `scope` that a statement uses, those inside a reduction's body included.
+    /// Variables of `scope` that a statement uses, those inside a loop's body included.
     fn needs(&self, stmt: &DraftStmt, scope: ScopeId, needs: &mut Vec<Var>) {
+        let mut within: Vec<Var> = Vec::new();
         match stmt {
-            DraftStmt::Let(_, expr) => needs.extend(vars_of_expr(expr)),
-            DraftStmt::Store(_, at, value) => needs.extend(vars_of_index(at).chain([*value])),
-            DraftStmt::Reduce(inner) => {
-                let Some(reduction) = &self.draft.scopes[*inner].reduction else { return };
-                let mut within: Vec<Var> = reduction.folds.iter().map(|fold| fold.value).collect();
-                let mut seen: rustc_hash::FxHashSet<Var> = within.iter().copied().collect();
-                while let Some(var) = within.pop() {
-                    let Some((home, place)) = self.definitions[var.0 as usize] else { continue };
-                    if home == scope || self.draft.scopes[home].depth <= self.draft.scopes[scope].depth {
-                        needs.push(var);
-                        continue;
+            DraftStmt::Let(_, expr) => return needs.extend(vars_of_expr(expr)),
+            DraftStmt::Store(_, at, value) => return needs.extend(vars_of_index(at).chain([*value])),
+            DraftStmt::Reduce(inner, pass) => {
+                within.extend(self.folds(*inner, *pass).map(|fold| fold.value));
+            }
+            DraftStmt::Loop(inner) => {
+                for store in &self.draft.scopes[*inner].body {
+                    if let DraftStmt::Store(_, at, value) = store {
+                        within.extend(vars_of_index(at).chain([*value]));
                     }
-                    let mut uses = Vec::new();
-                    match &self.draft.scopes[home].body[place] {
-                        DraftStmt::Reduce(nested) => {
-                            if let Some(reduction) = &self.draft.scopes[*nested].reduction {
-                                uses.extend(reduction.folds.iter().map(|fold| fold.value));
-                            }
-                        }
-                        DraftStmt::Let(_, expr) => uses.extend(vars_of_expr(expr)),
-                        DraftStmt::Store(..) => {}
-                    }
-                    within.extend(uses.into_iter().filter(|var| seen.insert(*var)));
                 }
             }
         }
+        let mut seen: rustc_hash::FxHashSet<Var> = within.iter().copied().collect();
+        while let Some(var) = within.pop() {
+            let Some((home, place)) = self.definitions[var.0 as usize] else { continue };
+            if self.draft.scopes[home].depth <= self.draft.scopes[scope].depth {
+                needs.push(var);
+                continue;
+            }
+            let uses: Vec<Var> = match &self.draft.scopes[home].body[place] {
+                DraftStmt::Reduce(nested, pass) => self.folds(*nested, *pass).map(|fold| fold.value).collect(),
+                DraftStmt::Let(_, expr) => vars_of_expr(expr),
+                DraftStmt::Store(..) | DraftStmt::Loop(_) => Vec::new(),
+            };
+            within.extend(uses.into_iter().filter(|var| seen.insert(*var)));
+        }
+    }
+
+    fn folds(&self, scope: ScopeId, pass: usize) -> impl Iterator<Item = &lazuli_codegen::Fold> {
+        self.draft.scopes[scope].repeat.iter().flat_map(move |repeat| &repeat.passes[pass].folds)
     }
 
     fn expr(&mut self, expr: &DraftExpr, scope: ScopeId) -> Result<Expr> {
@@ -261,12 +285,12 @@ fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
         for (place, stmt) in scope.body.iter().enumerate() {
             match stmt {
                 DraftStmt::Let(var, _) => definitions[var.0 as usize] = Some((number, place)),
-                DraftStmt::Reduce(inner) => {
-                    for fold in draft.scopes[*inner].reduction.iter().flat_map(|reduction| &reduction.folds) {
+                DraftStmt::Reduce(inner, pass) => {
+                    for fold in draft.scopes[*inner].repeat.iter().flat_map(|repeat| &repeat.passes[*pass].folds) {
                         definitions[fold.result.0 as usize] = Some((number, place));
                     }
                 }
-                DraftStmt::Store(..) => {}
+                DraftStmt::Store(..) | DraftStmt::Loop(_) => {}
             }
         }
     }
@@ -354,6 +378,7 @@ fn rename_body(body: &mut [Stmt], rename: &mut impl FnMut(&mut Var)) {
                 affine(at, rename);
                 rename(value);
             }
+            Stmt::Loop(own) => rename_body(&mut own.body, rename),
             Stmt::Reduce(reduce) => {
                 rename_body(&mut reduce.body, rename);
                 for fold in &mut reduce.folds {
@@ -371,10 +396,10 @@ fn fits_i32(draft: &Draft) -> bool {
     let count = |axes: &[AxisId]| axes.iter().fold(1i64, |n, axis| n.saturating_mul(draft.extents[axis.0 as usize]));
     let mut fits = count(&draft.parallel) < limit;
     for scope in &draft.scopes {
-        if let Some(reduction) = &scope.reduction {
+        if let Some(repeat) = &scope.repeat {
             // A chunk may end past the last element, by less than its length.
-            let chunk = reduction.chunk.map_or(0, |(_, length)| length);
-            fits &= count(&reduction.axes).saturating_add(chunk) < limit;
+            let chunk = repeat.chunk.map_or(0, |(_, length)| length);
+            fits &= count(&repeat.axes).saturating_add(chunk) < limit;
         }
     }
     draft.for_each_index(|index| fits &= index.magnitude(|term| draft.range(term)) < limit);

@@ -1,6 +1,6 @@
 //! The schedule of a draft on a device: who takes which element, and which accesses are wide.
 
-use lazuli_codegen::{DType, DeviceFacts, Placement, Schedule, Term, Tree};
+use lazuli_codegen::{DType, DeviceFacts, LaneOrder, Placement, Schedule, Term, Tree};
 
 use super::draft::{Draft, DraftExpr, DraftStmt};
 use super::linear::Linear;
@@ -16,13 +16,59 @@ const MAP_GROUP: u32 = 256;
 /// Chooses how the device runs the draft.
 pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &DeviceFacts) -> Schedule {
     if let Some(tree) = group.tree {
-        return Schedule::Group { tree };
+        return group_schedule(draft, tree, facts);
     }
     let threads = MAP_GROUP.min(facts.max_group);
     match facts.is_cpu {
         true => Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis },
-        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: Placement::Linear },
+        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: gpu_placement(draft) },
     }
+}
+
+/// Rows of a good length are dealt to the second grid axis, which saves each thread a division; short rows, and more rows
+/// than that axis takes, are counted through.
+fn gpu_placement(draft: &Draft) -> Placement {
+    const SHORTEST_ROW: i64 = 256;
+    const MOST_ROWS: i64 = 65_535;
+    let extent = |axis: &lazuli_codegen::AxisId| draft.extents[axis.0 as usize];
+    match draft.parallel.split_last() {
+        Some((inner, outer)) if !outer.is_empty() && extent(inner) >= SHORTEST_ROW => {
+            let rows = outer.iter().fold(1i64, |rows, axis| rows.saturating_mul(extent(axis)));
+            if rows <= MOST_ROWS { Placement::InnerAxis } else { Placement::Linear }
+        }
+        _ => Placement::Linear,
+    }
+}
+
+/// Values that a thread of a GPU keeps between passes over a row, for each variable kept.
+const KEPT_IN_REGISTERS: u64 = 32;
+
+/// Values that a thread of a CPU keeps between passes over a row: half a first-level cache.
+const KEPT_BY_CPU: u64 = 4096;
+
+/// Threads of a group that reduces: enough lanes for a row, or several rows.
+fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
+    let repeats = draft.scopes.iter().filter(|scope| scope.depth == 1).filter_map(|scope| scope.repeat.as_ref());
+    let along_rows = repeats.clone().all(|repeat| repeat.along_rows);
+    let points = match (facts.is_cpu, along_rows) {
+        (true, _) => 1,
+        (false, true) => (MAP_GROUP / tree.lanes).max(1),
+        (false, false) => (facts.max_group / tree.lanes).clamp(1, 32),
+    };
+    // Rows are kept on the chip where a second pass comes, and where they fit.
+    let longest = repeats
+        .clone()
+        .map(|repeat| repeat.axes.iter().map(|axis| draft.extents[axis.0 as usize] as u64).product::<u64>())
+        .max()
+        .unwrap_or(0);
+    let is_last_pass = |stmt: &DraftStmt| matches!(stmt, DraftStmt::Loop(_));
+    let passes = repeats.map(|repeat| repeat.passes.len()).max().unwrap_or(0)
+        + usize::from(draft.scopes[0].body.iter().any(is_last_pass));
+    let steps = longest.div_ceil(u64::from(tree.accumulators())).next_power_of_two();
+    let kept = steps * u64::from(tree.width);
+    let fits = kept <= if facts.is_cpu { KEPT_BY_CPU } else { KEPT_IN_REGISTERS };
+    let lane_order = if along_rows { LaneOrder::LanesFastest } else { LaneOrder::PointsFastest };
+    Schedule::Group { tree, points, lane_order, steps: if passes > 1 && fits { steps as u32 } else { 0 } }
 }
 
 /// Neighbours that a thread takes: as many as fill a wide access of the widest type, where every access that moves along
@@ -40,7 +86,7 @@ fn map_width(draft: &Draft, flow: &Flow) -> u32 {
             let (index, value) = match stmt {
                 DraftStmt::Let(_, DraftExpr::Load(read, index)) => (index, draft.reads[*read]),
                 DraftStmt::Store(write, index, _) => (index, draft.writes[*write]),
-                DraftStmt::Let(..) | DraftStmt::Reduce(_) => continue,
+                DraftStmt::Let(..) | DraftStmt::Reduce(..) | DraftStmt::Loop(_) => continue,
             };
             let through_var = index.terms.iter().any(|(term, _)| matches!(term, Term::Var(_)));
             if index.factor(inner) != 0 || through_var {
@@ -70,16 +116,16 @@ pub fn is_wide(index: &Linear, along: Term, width: u32) -> bool {
 pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize) -> Option<(Term, u32)> {
     match schedule {
         Schedule::Map { width, .. } => draft.parallel.last().map(|axis| (Term::Axis(*axis), width)),
-        Schedule::Group { tree } => {
+        Schedule::Group { tree, .. } => {
             let mut top = scope;
             while draft.scopes[top].depth > 1 {
                 top = draft.scopes[top].parent;
             }
-            let reduction = draft.scopes[top].reduction.as_ref().filter(|_| tree != Tree::SERIAL)?;
-            let inner = *reduction.axes.last()?;
+            let repeat = draft.scopes[top].repeat.as_ref().filter(|_| tree != Tree::SERIAL)?;
+            let inner = *repeat.axes.last()?;
             // With further axes, a run of elements must not leave its row.
             let extent = draft.extents[inner.0 as usize];
-            let stays = reduction.axes.len() == 1 || extent % i64::from(tree.width) == 0;
+            let stays = repeat.axes.len() == 1 || extent % i64::from(tree.width) == 0;
             stays.then_some((Term::Axis(inner), tree.width))
         }
     }

@@ -4,11 +4,11 @@ use lazuli_codegen::{AxisId, BinaryOp, DType, Expr, Fold, IndexOp, IndexOperand,
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::draft::{Division, Draft, DraftExpr, DraftReduction, DraftStmt, Scope, ScopeId, TOP};
+use super::draft::{Division, Draft, DraftExpr, DraftStmt, Pass, Repeat, Scope, ScopeId, TOP};
 use super::linear::{Coords, Linear};
 use crate::error::{Error, Result};
 use crate::fuse::flow::{Flow, FlowOp, Reduction, ValueId};
-use crate::fuse::{Group, Partition};
+use crate::fuse::{Group, Partition, Rows};
 use crate::graph::op::Region;
 use crate::shape::Order;
 
@@ -21,10 +21,9 @@ pub fn trace_group(flow: &Flow, partition: &Partition, group: u32) -> Result<Dra
         draft: Draft::default(),
         values: FxHashMap::default(),
         member_coords: FxHashMap::default(),
-        reductions: FxHashMap::default(),
-        open: Vec::new(),
+        loops: FxHashMap::default(),
     };
-    tracer.draft.scopes.push(Scope { parent: TOP, depth: 0, body: Vec::new(), reduction: None });
+    tracer.draft.scopes.push(Scope { parent: TOP, depth: 0, body: Vec::new(), repeat: None });
     tracer.trace(&partition.groups[group as usize])?;
     Ok(tracer.draft)
 }
@@ -38,13 +37,12 @@ struct Tracer<'a> {
     values: FxHashMap<(ValueId, Coords), Var>,
     /// Where values that are stored on the way were computed.
     member_coords: FxHashMap<ValueId, (Coords, Var)>,
-    /// Loops already opened, so that sibling reductions share them.
-    reductions: FxHashMap<LoopKey, ScopeId>,
-    /// Loops whose body is being traced.
-    open: Vec<ScopeId>,
+    /// Loops already opened, so that reductions of the same elements share them.
+    loops: FxHashMap<LoopKey, ScopeId>,
 }
 
-/// Reductions with equal keys fold the same elements in one loop. A reduction of another's results is deeper.
+/// Reductions with equal keys fold the same elements. At the top level they share a loop, which is passed over once for
+/// all that are equally deep; inside other loops only those of one pass share it, and the depth is part of the key.
 #[derive(PartialEq, Eq, Hash)]
 struct LoopKey {
     kept: Coords,
@@ -62,14 +60,29 @@ impl Tracer<'_> {
             Some(sink) => self.flow.values[*sink as usize].order.clone(),
             None => Order::RowMajor,
         };
+        let rows = group.rows.as_ref().filter(|rows| rows.spans_elements);
         let mut coords: Coords = SmallVec::from_elem(Linear::default(), group.space.len());
         for axis in order.axes(group.space.len()) {
             let extent = group.space[axis as usize];
-            if extent != 1 {
+            if extent != 1 && rows.is_none_or(|rows| !rows.axes.contains(&axis)) {
                 let id = self.draft.new_axis(extent as i64, TOP);
                 self.draft.parallel.push(id);
                 coords[axis as usize] = Linear::axis(id);
             }
+        }
+        let mut last_pass = None;
+        if let Some(rows) = rows {
+            let kept: Coords = (0..group.space.len() as u32)
+                .filter(|axis| !rows.axes.contains(axis))
+                .map(|axis| coords[axis as usize].clone())
+                .collect();
+            let along_rows = self.along_rows(group, rows);
+            let shape = LoopShape { operand: &rows.elements, axes: &rows.axes, tree: rows.tree, along_rows };
+            let scope = self.find_loop(&shape, kept, TOP, None, 0);
+            for (axis, coord) in self.loop_coords(scope, &rows.axes, &rows.elements) {
+                coords[axis as usize] = coord;
+            }
+            last_pass = Some(scope);
         }
         for &sink in &group.sinks {
             let value = self.compute(sink, &coords)?;
@@ -82,7 +95,26 @@ impl Tracer<'_> {
             };
             self.store(member, &coords, value);
         }
+        if let Some(scope) = last_pass {
+            self.draft.scopes[TOP].body.push(DraftStmt::Loop(scope));
+        }
         Ok(())
+    }
+
+    /// True where the rows' fastest axis in memory is one that is folded, as it is for the reductions of the group.
+    fn along_rows(&self, group: &Group, rows: &Rows) -> bool {
+        let mut worklist: Vec<ValueId> = group.sinks.clone();
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(id) = worklist.pop() {
+            let value = &self.flow.values[id as usize];
+            match &value.op {
+                FlowOp::Reduce(reduction) if reduction.axes == rows.axes && reduction.tree == rows.tree => {
+                    return reduction.along_rows;
+                }
+                _ => worklist.extend(value.inputs.iter().copied().filter(|input| seen.insert(*input))),
+            }
+        }
+        true
     }
 
     fn store(&mut self, id: ValueId, coords: &Coords, value: Var) {
@@ -90,7 +122,8 @@ impl Tracer<'_> {
         let at = self.fold_divisions(Linear::dot(coords, &stored.order.strides(&stored.shape)));
         self.draft.writes.push(id);
         let write = self.draft.writes.len() - 1;
-        self.draft.scopes[TOP].body.push(DraftStmt::Store(write, at, value));
+        let scope = coords.iter().fold(TOP, |scope, coord| self.draft.inner(scope, self.draft.scope_of(coord)));
+        self.draft.scopes[scope].body.push(DraftStmt::Store(write, at, value));
     }
 
     /// The element of a value at some index: read from memory where it is stored, else computed.
@@ -372,79 +405,100 @@ impl Tracer<'_> {
             (Some(length), Some([(Term::Axis(axis), 1)])) => Some((*axis, length)),
             _ => return Err(Error::Internal("chunks that are not counted by an axis".into())),
         };
-        let key = LoopKey {
-            kept: kept_coords.clone(),
-            operand: operand.shape.clone(),
-            axes: reduction.axes.clone(),
+        let shape = LoopShape {
+            operand: &operand.shape,
+            axes: &reduction.axes,
             tree: reduction.tree,
-            chunk: reduction.chunk,
-            depth: value.reduce_depth,
+            along_rows: reduction.along_rows,
         };
-        let scope = match self.reductions.get(&key).filter(|scope| !self.open.contains(scope)) {
-            Some(scope) => *scope,
-            None => {
-                let scope = self.open_loop(reduction, operand.shape.as_slice(), parent, chunk);
-                self.reductions.insert(key, scope);
-                scope
-            }
-        };
-        let folded = self.folded_coords(scope, reduction, &operand.shape);
+        let depth = value.reduce_depth;
+        let scope = self.find_loop(&shape, kept_coords.clone(), parent, chunk, depth);
+        let looped = self.loop_coords(scope, &reduction.axes, &operand.shape);
         let mut next_kept = kept_coords.into_iter();
         let mut at: Coords = SmallVec::new();
         for axis in 0..operand.shape.len() as u32 {
-            at.push(match folded.iter().find(|(own, _)| *own == axis) {
+            at.push(match looped.iter().find(|(own, _)| *own == axis) {
                 Some((_, coord)) => coord.clone(),
                 None => next_kept.next().unwrap_or_default(),
             });
         }
-        self.open.push(scope);
         let element = self.value(value.inputs[0], &at)?;
-        self.open.pop();
         self.draft.names.push(reduction.op.name());
         let result = self.draft.new_var(VarType::Value(value.dtype), parent, (0, 0));
-        if let Some(reduction_draft) = &mut self.draft.scopes[scope].reduction {
-            reduction_draft.folds.push(Fold { result, op: reduction.op, value: element });
+        let fold = Fold { result, op: reduction.op, value: element };
+        let Some(repeat) = &mut self.draft.scopes[scope].repeat else {
+            return Err(Error::Internal("a reduction without a loop".into()));
+        };
+        match repeat.passes.iter_mut().find(|pass| pass.depth == depth) {
+            Some(pass) => pass.folds.push(fold),
+            None => {
+                repeat.passes.push(Pass { depth, folds: vec![fold] });
+                let pass = repeat.passes.len() - 1;
+                self.draft.scopes[parent].body.push(DraftStmt::Reduce(scope, pass));
+            }
         }
         Ok(result)
     }
 
-    fn open_loop(
+    /// The loop over these elements: one already there, or a new one.
+    fn find_loop(
         &mut self,
-        reduction: &Reduction,
-        operand: &[usize],
+        shape: &LoopShape,
+        kept: Coords,
         parent: ScopeId,
         chunk: Option<(AxisId, i64)>,
+        depth: u32,
     ) -> ScopeId {
+        let key = LoopKey {
+            kept,
+            operand: shape.operand.into(),
+            axes: shape.axes.into(),
+            tree: shape.tree,
+            chunk: chunk.map(|(_, length)| length),
+            depth: if parent == TOP && chunk.is_none() { 0 } else { depth },
+        };
+        if let Some(scope) = self.loops.get(&key) {
+            return *scope;
+        }
         let scope = self.draft.scopes.len();
         let depth = self.draft.scopes[parent].depth + 1;
-        self.draft.scopes.push(Scope { parent, depth, body: Vec::new(), reduction: None });
-        let looped = Self::looped_axes(reduction, operand);
-        let axes = looped.iter().map(|axis| self.draft.new_axis(operand[*axis as usize] as i64, scope)).collect();
-        let tree = reduction.tree;
-        self.draft.scopes[scope].reduction = Some(DraftReduction { axes, chunk, tree, folds: Vec::new() });
-        self.draft.scopes[parent].body.push(DraftStmt::Reduce(scope));
+        self.draft.scopes.push(Scope { parent, depth, body: Vec::new(), repeat: None });
+        let looped = looped_axes(shape.axes, shape.operand);
+        let axes = looped.iter().map(|axis| self.draft.new_axis(shape.operand[*axis as usize] as i64, scope)).collect();
+        let (tree, along_rows) = (shape.tree, shape.along_rows);
+        self.draft.scopes[scope].repeat = Some(Repeat { axes, chunk, tree, along_rows, passes: Vec::new() });
+        self.loops.insert(key, scope);
         scope
     }
 
-    /// The folded axes that take a loop: those of more than one element, or one where there are none.
-    fn looped_axes(reduction: &Reduction, operand: &[usize]) -> SmallVec<[u32; 4]> {
-        let mut looped: SmallVec<[u32; 4]> =
-            reduction.axes.iter().copied().filter(|axis| operand[*axis as usize] != 1).collect();
-        if looped.is_empty() {
-            looped.extend(reduction.axes.last().copied());
-        }
-        looped
-    }
-
-    fn folded_coords(&self, scope: ScopeId, reduction: &Reduction, operand: &[usize]) -> SmallVec<[(u32, Linear); 4]> {
-        let looped = Self::looped_axes(reduction, operand);
-        let axes = self.draft.scopes[scope].reduction.as_ref().map_or(&[][..], |reduction| &reduction.axes);
-        let coord = |axis: &u32| match looped.iter().position(|own| own == axis) {
-            Some(place) => (*axis, Linear::axis(axes[place])),
+    /// The index along each looped axis.
+    fn loop_coords(&self, scope: ScopeId, axes: &[u32], operand: &[usize]) -> SmallVec<[(u32, Linear); 4]> {
+        let looped = looped_axes(axes, operand);
+        let own = self.draft.scopes[scope].repeat.as_ref().map_or(&[][..], |repeat| &repeat.axes);
+        let coord = |axis: &u32| match looped.iter().position(|looped| looped == axis) {
+            Some(place) => (*axis, Linear::axis(own[place])),
             None => (*axis, Linear::default()),
         };
-        reduction.axes.iter().map(coord).collect()
+        axes.iter().map(coord).collect()
     }
+}
+
+/// The elements of a loop.
+struct LoopShape<'a> {
+    operand: &'a [usize],
+    /// Axes folded, slowest in memory first.
+    axes: &'a [u32],
+    tree: Tree,
+    along_rows: bool,
+}
+
+/// The folded axes that take a loop: those of more than one element, or one where there are none.
+fn looped_axes(axes: &[u32], operand: &[usize]) -> SmallVec<[u32; 4]> {
+    let mut looped: SmallVec<[u32; 4]> = axes.iter().copied().filter(|axis| operand[*axis as usize] != 1).collect();
+    if looped.is_empty() {
+        looped.extend(axes.last().copied());
+    }
+    looped
 }
 
 struct VarRange {

@@ -1,6 +1,7 @@
 //! Statements in a row, run for one element or for the neighbours a thread owns.
 
 use super::Emitter;
+use super::elements::Elements;
 use super::facts::{Neighbours, Place};
 use super::prelude::Section;
 use super::text::{Binding, Text};
@@ -19,17 +20,20 @@ impl Emitter<'_> {
         match stmt {
             Stmt::Let { var, expr } => self.emit_let(*var, expr),
             Stmt::Store { buffer, at, value, .. } => self.emit_store(*buffer, at, *value),
-            Stmt::Reduce(reduce) => self.emit_serial(reduce),
+            Stmt::Reduce(_) | Stmt::Loop(_) => {
+                if let Some(elements) = Elements::of(stmt) {
+                    self.emit_serial(&elements);
+                }
+            }
         }
     }
 
     fn emit_store(&mut self, buffer: BufferId, at: &Affine, value: Var) {
         let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
         let stored = self.encoded(self.buffer_dtype(buffer), value);
-        let condition = match &self.guard {
-            Some(guard) => format!("if ({}) ", guard.code),
-            None => String::new(),
-        };
+        let conditions: Vec<&str> = self.guard.iter().chain(&self.in_range).map(|text| text.code.as_str()).collect();
+        let condition =
+            if conditions.is_empty() { String::new() } else { format!("if ({}) ", conditions.join(" && ")) };
         let line = format!("{condition}{to} = {};", stored.code);
         if line.len() <= LINE || stored.code.len() < 16 {
             self.out.line(&line);
@@ -47,7 +51,8 @@ impl Emitter<'_> {
         let first = self.axes[neighbours.axis.0 as usize].code.clone();
         self.emit_placed(body, neighbours, Place::Before);
         self.out.line(&format!("const {index} left = {extent} - {first};"));
-        let stores = self.emit_wide_loads(body, neighbours);
+        self.emit_wide_loads(body, neighbours);
+        let stores = self.declare_wide_stores(body, neighbours);
         self.out.line("#pragma unroll");
         self.out.open(&format!("for (int v = 0; v < {}; ++v)", neighbours.width));
         let outer_axis = self.enter_loop(neighbours);
@@ -75,28 +80,41 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads runs of neighbours, and declares those to be stored; returns the names of the latter in order.
-    pub(super) fn emit_wide_loads(&mut self, body: &[Stmt], neighbours: Neighbours) -> Vec<String> {
+    /// Loads runs of neighbours.
+    pub(super) fn emit_wide_loads(&mut self, body: &[Stmt], neighbours: Neighbours) {
+        for (var, buffer, at) in self.wide_loads(body, neighbours) {
+            let wide = self.wide_type(buffer, neighbours.width, "LOAD");
+            let name = self.fresh_name("x");
+            let from = format!("&{}[{}]", self.names.buffer(buffer), self.affine(at).code);
+            self.out.line(&format!("const {wide} {name} = {wide}_load({from}, left);"));
+            self.set_value(var, Text::atom(format!("{name}.v[v]")));
+        }
+    }
+
+    /// The loads of runs of neighbours.
+    pub(super) fn wide_loads<'b>(&self, body: &'b [Stmt], neighbours: Neighbours) -> Vec<(Var, BufferId, &'b Affine)> {
+        body.iter()
+            .filter_map(|stmt| match stmt {
+                Stmt::Let { var, expr: Expr::Load { buffer, at, .. } }
+                    if self.facts.is_live(stmt) && self.facts.place(stmt, neighbours) == Place::WideLoad =>
+                {
+                    Some((*var, *buffer, at))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Declares runs of neighbours that will be stored; returns their names in order.
+    pub(super) fn declare_wide_stores(&mut self, body: &[Stmt], neighbours: Neighbours) -> Vec<String> {
         let mut stores = Vec::new();
         for stmt in body {
-            match (stmt, self.facts.place(stmt, neighbours)) {
-                (Stmt::Let { var, expr: Expr::Load { buffer, at, .. } }, Place::WideLoad) => {
-                    if !self.facts.is_live(stmt) {
-                        continue;
-                    }
-                    let wide = self.wide_type(*buffer, neighbours.width, "LOAD");
-                    let name = self.fresh_name("x");
-                    let from = format!("&{}[{}]", self.names.buffer(*buffer), self.affine(at).code);
-                    self.out.line(&format!("const {wide} {name} = {wide}_load({from}, left);"));
-                    self.set_value(*var, Text::atom(format!("{name}.v[v]")));
-                }
-                (Stmt::Store { buffer, .. }, Place::WideStore) => {
-                    let wide = self.wide_type(*buffer, neighbours.width, "STORE");
-                    let name = self.fresh_name("y");
-                    self.out.line(&format!("{wide} {name};"));
-                    stores.push(name);
-                }
-                _ => {}
+            let Stmt::Store { buffer, .. } = stmt else { continue };
+            if self.facts.place(stmt, neighbours) == Place::WideStore {
+                let wide = self.wide_type(*buffer, neighbours.width, "STORE");
+                let name = self.fresh_name("y");
+                self.out.line(&format!("{wide} {name};"));
+                stores.push(name);
             }
         }
         stores
@@ -111,6 +129,10 @@ impl Emitter<'_> {
                 (_, Place::Each) => self.emit_stmt(stmt),
                 (Stmt::Let { var, expr: Expr::Load { buffer, .. } }, _) if self.facts.is_live(stmt) => {
                     let element = self.value(*var).clone();
+                    // Kept as it was loaded.
+                    if self.slots[var.0 as usize].as_ref().is_some_and(|slot| slot.code == element.code) {
+                        continue;
+                    }
                     let value = self.decoded(self.buffer_dtype(*buffer), element);
                     self.bind(*var, value, "v", false);
                 }
@@ -135,17 +157,18 @@ impl Emitter<'_> {
             if let Some(name) = stores.next() {
                 let wide = self.wide_type(*buffer, neighbours.width, "STORE");
                 let to = format!("&{}[{}]", self.names.buffer(*buffer), self.affine(at).code);
-                self.out.line(&format!("{wide}_store({to}, {name}, left);"));
+                let condition = self.in_range.as_ref().map_or(String::new(), |text| format!("if ({}) ", text.code));
+                self.out.line(&format!("{condition}{wide}_store({to}, {name}, left);"));
             }
         }
     }
 
-    fn buffer_dtype(&self, buffer: BufferId) -> DType {
+    pub(super) fn buffer_dtype(&self, buffer: BufferId) -> DType {
         self.kernel.buffers[buffer.0 as usize].dtype
     }
 
     /// The type of `width` neighbours in memory, with its load or store made available.
-    fn wide_type(&mut self, buffer: BufferId, width: u32, direction: &str) -> String {
+    pub(super) fn wide_type(&mut self, buffer: BufferId, width: u32, direction: &str) -> String {
         let dtype = self.buffer_dtype(buffer).storage();
         let name = self.prelude.dtype(dtype);
         let index = match self.kernel.index {

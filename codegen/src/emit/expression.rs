@@ -32,8 +32,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// Gives a variable its value: in place if it is used once and short, else under a name that begins with `word`.
+    /// Gives a variable its value: in its slot if later loops use it, in place if it is used once and short, else under a
+    /// name that begins with `word`.
     pub(super) fn bind(&mut self, var: Var, text: Text, word: &'static str, is_named: bool) {
+        if let Some(slot) = self.slots[var.0 as usize].clone() {
+            self.out.line(&format!("{} = {};", slot.code, text.code));
+            self.set_value(var, slot);
+            return;
+        }
         if !is_named && self.facts.is_single(var) && text.code.len() <= INLINE {
             self.set_value(var, text);
             return;

@@ -1,7 +1,8 @@
 //! What the emitter must know of a kernel before it writes: which values differ between the neighbours a thread owns, which
 //! are used, and which are used once in the place that computes them, so that they need no name.
 
-use crate::{Affine, AxisId, Coefficient, Expr, IndexOperand, Kernel, Reduce, Schedule, Span, Stmt, Term, Var};
+use super::elements::{Elements, assigned};
+use crate::{Affine, AxisId, Coefficient, Expr, IndexOperand, Kernel, Schedule, Span, Stmt, Term, Var};
 
 /// A block whose statements a thread runs for `width` neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +40,12 @@ pub(super) struct Facts {
     use_scope: Vec<Option<Scope>>,
     /// By variable: used once, in the scope that computes it.
     single: Vec<bool>,
+    /// By variable: the number of the top-level loop that assigns it for each of its elements, if one does.
+    home: Vec<Option<usize>>,
+    /// By variable: used by a top-level loop after the one that assigns it.
+    kept: Vec<bool>,
+    /// The number of the top-level statement whose uses are being counted.
+    current: usize,
     /// By axis: its index is used.
     axis_used: Vec<bool>,
     /// By axis: its index differs between neighbours.
@@ -54,6 +61,9 @@ impl Facts {
             uses: vec![0; vars],
             use_scope: vec![None; vars],
             single: vec![false; vars],
+            home: vec![None; vars],
+            kept: vec![false; vars],
+            current: 0,
             axis_used: vec![false; kernel.axes.len()],
             axis_varies: vec![false; kernel.axes.len()],
             next_scope: 0,
@@ -62,11 +72,12 @@ impl Facts {
         if let Some(root) = root {
             facts.axis_varies[root.axis.0 as usize] = true;
         }
-        for stmt in &kernel.body {
-            let Stmt::Reduce(reduce) = stmt else { continue };
-            if fold_neighbours(reduce, schedule).is_some() {
-                reduce.axes.iter().for_each(|axis| facts.axis_varies[axis.0 as usize] = true);
+        for (number, stmt) in kernel.body.iter().enumerate() {
+            let Some(elements) = Elements::of(stmt) else { continue };
+            if fold_neighbours(elements.axes, schedule).is_some() {
+                elements.axes.iter().for_each(|axis| facts.axis_varies[axis.0 as usize] = true);
             }
+            assigned(elements.body).for_each(|var| facts.home[var.0 as usize] = Some(number));
         }
         facts.find_varying(&kernel.body, schedule, true);
         facts.count_uses(&kernel.body, &[], schedule, root, true);
@@ -85,6 +96,11 @@ impl Facts {
     /// True where the value may be written in place of a name.
     pub fn is_single(&self, var: Var) -> bool {
         self.single[var.0 as usize]
+    }
+
+    /// True where a top-level loop uses what an earlier one assigned for the same element.
+    pub fn is_kept(&self, var: Var) -> bool {
+        self.kept[var.0 as usize]
     }
 
     pub fn is_axis_used(&self, axis: AxisId) -> bool {
@@ -122,6 +138,7 @@ impl Facts {
                 reduce.folds.iter().any(|fold| self.varies(fold.result))
                     || reduce.body.iter().any(|stmt| self.stmt_varies(stmt))
             }
+            Stmt::Loop(own) => own.body.iter().any(|stmt| self.stmt_varies(stmt)),
         }
     }
 
@@ -139,7 +156,7 @@ impl Facts {
                 Stmt::Reduce(reduce) => {
                     self.find_varying(&reduce.body, schedule, false);
                     // Neighbours within a fold are folded together: its results are the same for all of them.
-                    if is_root && fold_neighbours(reduce, schedule).is_some() {
+                    if is_root && fold_neighbours(&reduce.axes, schedule).is_some() {
                         continue;
                     }
                     let chunk_varies = match reduce.span {
@@ -150,6 +167,7 @@ impl Facts {
                         self.varying[fold.result.0 as usize] = chunk_varies || self.varies(fold.value);
                     }
                 }
+                Stmt::Loop(own) => self.find_varying(&own.body, schedule, false),
             }
         }
     }
@@ -166,7 +184,10 @@ impl Facts {
         let before = self.new_scope();
         let each = if neighbours.is_some() { self.new_scope() } else { before };
         folded.iter().for_each(|&var| self.use_var(var, each));
-        for stmt in body.iter().rev() {
+        for (number, stmt) in body.iter().enumerate().rev() {
+            if is_root {
+                self.current = number;
+            }
             let place = neighbours.map_or(Place::Before, |neighbours| self.place(stmt, neighbours));
             // A wide load's address is computed before the loop, its elements are taken out in it.
             let (address, value) = match place {
@@ -190,22 +211,23 @@ impl Facts {
                     self.use_address(at, address);
                     self.use_var(*stored, value);
                 }
-                Stmt::Reduce(reduce) => self.count_reduce_uses(reduce, schedule, is_root),
+                Stmt::Reduce(_) | Stmt::Loop(_) => {
+                    if let Some(elements) = Elements::of(stmt).filter(|_| self.is_live(stmt)) {
+                        self.count_element_uses(&elements, schedule, is_root);
+                    }
+                }
             }
         }
     }
 
-    fn count_reduce_uses(&mut self, reduce: &Reduce, schedule: &Schedule, is_root: bool) {
-        if !self.is_reduce_live(reduce) {
-            return;
-        }
-        if let Span::Chunk { axis, .. } = reduce.span {
+    fn count_element_uses(&mut self, elements: &Elements<'_>, schedule: &Schedule, is_root: bool) {
+        if let Span::Chunk { axis, .. } = elements.span {
             self.axis_used[axis.0 as usize] = true;
         }
-        let neighbours = if is_root { fold_neighbours(reduce, schedule) } else { None };
-        let live = reduce.folds.iter().filter(|fold| self.is_used(fold.result));
+        let neighbours = if is_root { fold_neighbours(elements.axes, schedule) } else { None };
+        let live = elements.folds.iter().filter(|fold| self.is_used(fold.result));
         let folded: Vec<Var> = live.map(|fold| fold.value).collect();
-        self.count_uses(&reduce.body, &folded, schedule, neighbours, false);
+        self.count_uses(elements.body, &folded, schedule, neighbours, false);
     }
 
     /// True where something written to memory depends on the statement; known for what stands after it.
@@ -213,13 +235,12 @@ impl Facts {
         match stmt {
             Stmt::Let { var, .. } => self.is_used(*var),
             Stmt::Store { .. } => true,
-            Stmt::Reduce(reduce) => self.is_reduce_live(reduce),
+            Stmt::Reduce(reduce) => {
+                reduce.folds.iter().any(|fold| self.is_used(fold.result))
+                    || reduce.body.iter().any(|stmt| self.is_live(stmt))
+            }
+            Stmt::Loop(own) => own.body.iter().any(|stmt| self.is_live(stmt)),
         }
-    }
-
-    fn is_reduce_live(&self, reduce: &Reduce) -> bool {
-        reduce.folds.iter().any(|fold| self.is_used(fold.result))
-            || reduce.body.iter().any(|stmt| !matches!(stmt, Stmt::Let { .. }) && self.is_live(stmt))
     }
 
     fn new_scope(&mut self) -> Scope {
@@ -231,6 +252,7 @@ impl Facts {
         let number = var.0 as usize;
         self.use_scope[number] = if self.uses[number] == 0 { Some(scope) } else { None };
         self.uses[number] += 1;
+        self.kept[number] |= self.home[number].is_some_and(|home| home != self.current);
     }
 
     fn use_address(&mut self, at: &Affine, scope: Scope) {
@@ -253,10 +275,10 @@ pub(super) fn root_neighbours(kernel: &Kernel, schedule: &Schedule) -> Option<Ne
     }
 }
 
-/// The neighbours a lane folds at once in a reduction at the top level.
-pub(super) fn fold_neighbours(reduce: &Reduce, schedule: &Schedule) -> Option<Neighbours> {
-    match (schedule, reduce.axes.last()) {
-        (Schedule::Group { tree }, Some(&axis)) if tree.width > 1 => {
+/// The neighbours a lane takes at once in a loop over `axes` at the top level.
+pub(super) fn fold_neighbours(axes: &[AxisId], schedule: &Schedule) -> Option<Neighbours> {
+    match (schedule, axes.last()) {
+        (Schedule::Group { tree, .. }, Some(&axis)) if tree.width > 1 => {
             Some(Neighbours { width: tree.width, axis, by_hand: tree.lanes > 1 })
         }
         _ => None,

@@ -1,17 +1,22 @@
 //! Prints a kernel under a schedule as OpenCL C or CUDA C.
 //!
 //! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map` and `group` lay the work out,
-//! `block` and `serial` print statements, `expression`, `operation`, `cast` and `index` print values.
+//! `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `recompute` settles which
+//! values a later loop computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and
+//! `index` print values.
 
 mod block;
 mod cast;
+mod elements;
 mod expression;
 mod facts;
 mod group;
 mod index;
+mod lanes;
 mod map;
 mod operation;
 mod prelude;
+mod recompute;
 mod serial;
 mod text;
 mod writer;
@@ -21,7 +26,9 @@ use std::collections::HashMap;
 use crate::dialect::Spelling;
 use crate::names::{Names, entry_name};
 use crate::{Access, DType, Dialect, Kernel, Schedule, Stmt, Var, VarType};
+use elements::Kept;
 use facts::Facts;
+use group::Group;
 use prelude::Prelude;
 use text::Text;
 use writer::{LINE, Writer};
@@ -46,11 +53,14 @@ pub struct Source {
 /// Prints `kernel`, which must be valid ([`verify_kernel`](crate::verify_kernel)), as `schedule` runs it.
 pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &EmitOptions) -> Source {
     let entry = entry_name(&kernel.name);
+    let kernel = &*recompute::recompute(kernel, schedule);
     let mut emitter = Emitter::new(kernel, schedule, dialect);
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
-        Schedule::Group { tree } => emitter.emit_group(tree),
+        Schedule::Group { tree, points, lane_order, steps } => {
+            emitter.emit_group(Group { tree, points, lane_order, steps });
+        }
     }
     emitter.out.close();
     let mut text = String::new();
@@ -70,9 +80,9 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     Source { text, entry }
 }
 
-/// Bytes of local (shared) memory that a group of the emitted kernel takes.
+/// Bytes of local (shared) memory that a group of the emitted kernel takes at the most: in CUDA C a warp needs none.
 pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
-    let Schedule::Group { tree } = schedule else { return 0 };
+    let Schedule::Group { tree, points, .. } = schedule else { return 0 };
     if tree.lanes == 1 {
         return 0;
     }
@@ -85,7 +95,7 @@ pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
         VarType::Value(dtype) => dtype.size_bytes(),
         VarType::Index => DType::I64.size_bytes(),
     };
-    results.flatten().map(element).sum::<usize>() * tree.lanes as usize
+    results.flatten().map(element).sum::<usize>() * (tree.lanes * points) as usize
 }
 
 fn uses_f64(kernel: &Kernel) -> bool {
@@ -108,10 +118,16 @@ struct Emitter<'a> {
     values: Vec<Text>,
     /// By variable: its name, if it has one.
     value_names: Vec<Option<String>>,
+    /// By variable: where it is kept for later loops, if it is.
+    slots: Vec<Option<Text>>,
+    /// The variables kept so far.
+    kept: Vec<Kept>,
     /// By axis: its index.
     axes: Vec<Text>,
     /// The condition under which the neighbour at hand exists, where it may not.
     guard: Option<Text>,
+    /// The condition under which the thread's point exists, where it may not.
+    in_range: Option<Text>,
     /// How many names begin with each word.
     name_counts: HashMap<&'static str, u32>,
 }
@@ -129,8 +145,11 @@ impl<'a> Emitter<'a> {
             out: Writer::default(),
             values: vec![Text::atom(""); kernel.vars.len()],
             value_names: vec![None; kernel.vars.len()],
+            slots: vec![None; kernel.vars.len()],
+            kept: Vec::new(),
             axes: (0..kernel.axes.len()).map(|axis| Text::atom(format!("i{axis}"))).collect(),
             guard: None,
+            in_range: None,
             name_counts: HashMap::new(),
         }
     }
@@ -223,7 +242,7 @@ impl Schedule {
         match *self {
             Schedule::Map { group, placement: crate::Placement::Linear, .. } => Some(group),
             Schedule::Map { placement: crate::Placement::InnerAxis, .. } => None,
-            Schedule::Group { tree } => Some(tree.lanes),
+            Schedule::Group { tree, points, .. } => Some(tree.lanes * points),
         }
     }
 }

@@ -1,33 +1,40 @@
-//! Reductions by a plain loop in one thread.
+//! Reductions and loops by plain loops in one thread.
 
 use super::Emitter;
+use super::elements::Elements;
 use super::text::{Binding, Text};
-use crate::{Fold, Reduce, ReduceOp, Span, Var};
+use crate::{Fold, ReduceOp, Span};
 
 impl Emitter<'_> {
-    pub(super) fn emit_serial(&mut self, reduce: &Reduce) {
-        let folds = self.live_folds(reduce);
+    pub(super) fn emit_serial(&mut self, elements: &Elements<'_>) {
+        let folds = self.live_folds(elements.folds);
         for fold in &folds {
-            let name = self.value_name(fold.result, fold_word(fold.op));
+            let name = self.fold_name(fold);
             let (c_type, identity) = (self.c_type(fold.result), self.identity(fold.op, self.dtype(fold.result)));
             self.out.line(&format!("{c_type} {name} = {identity};"));
         }
-        let loops = self.open_loops(reduce);
-        self.emit_block(&reduce.body);
+        let loops = self.open_loops(elements);
+        self.emit_block(elements.body);
         for fold in &folds {
-            let name = Text::atom(self.value_name(fold.result, fold_word(fold.op)));
+            let name = Text::atom(self.fold_name(fold));
             let value = self.value(fold.value).clone();
             let line = self.fold(fold.op, self.dtype(fold.result), &name, &value);
             self.out.line(&line);
             self.set_value(fold.result, name);
         }
         (0..loops).for_each(|_| self.out.close());
+        for fold in &folds {
+            if self.slots[fold.result.0 as usize].is_some() {
+                let name = Text::atom(self.fold_name(fold));
+                self.bind(fold.result, name, "v", false);
+            }
+        }
     }
 
-    /// Opens the loops over the reduction's elements; returns how many.
-    fn open_loops(&mut self, reduce: &Reduce) -> usize {
+    /// Opens the loops over the elements; returns how many.
+    fn open_loops(&mut self, elements: &Elements<'_>) -> usize {
         let index = self.dialect.index_type(self.kernel.index);
-        match (reduce.span, reduce.axes.as_slice()) {
+        match (elements.span, elements.axes) {
             (Span::Whole, axes) => {
                 for &axis in axes {
                     let (i, extent) = (format!("i{}", axis.0), self.extent(axis).to_owned());
@@ -38,13 +45,13 @@ impl Emitter<'_> {
             }
             (Span::Chunk { .. }, &[axis]) => {
                 let i = format!("i{}", axis.0);
-                let (start, end) = self.emit_span(reduce);
+                let (start, end) = self.emit_span(elements);
                 self.out.open(&format!("for ({index} {i} = {start}; {i} < {end}; ++{i})"));
                 self.set_axis(axis.0, &i);
                 1
             }
             (Span::Chunk { .. }, axes) => {
-                let (start, end) = self.emit_span(reduce);
+                let (start, end) = self.emit_span(elements);
                 let r = self.fresh_name("r");
                 self.out.open(&format!("for ({index} {r} = {start}; {r} < {end}; ++{r})"));
                 let linear = Text::cast(self.dialect.count_type(self.kernel.index), &Text::atom(r));
@@ -54,11 +61,11 @@ impl Emitter<'_> {
         }
     }
 
-    /// The first element number of a reduction's span, and the one past its last.
-    pub(super) fn emit_span(&mut self, reduce: &Reduce) -> (String, String) {
+    /// The first element number of a span, and the one past its last.
+    pub(super) fn emit_span(&mut self, elements: &Elements<'_>) -> (String, String) {
         // A fold over no axes has one element.
-        let all = self.points(&reduce.axes).map_or("1".to_owned(), |points| points.code);
-        let Span::Chunk { axis, length } = reduce.span else {
+        let all = self.points(elements.axes).map_or("1".to_owned(), |points| points.code);
+        let Span::Chunk { axis, length } = elements.span else {
             return ("0".to_owned(), all);
         };
         let index = self.dialect.index_type(self.kernel.index);
@@ -76,13 +83,13 @@ impl Emitter<'_> {
     }
 
     /// The folds whose results are used.
-    pub(super) fn live_folds(&self, reduce: &Reduce) -> Vec<Fold> {
-        reduce.folds.iter().copied().filter(|fold| self.facts.is_used(fold.result)).collect()
+    pub(super) fn live_folds(&self, folds: &[Fold]) -> Vec<Fold> {
+        folds.iter().copied().filter(|fold| self.facts.is_used(fold.result)).collect()
     }
 
-    /// The accumulator's name of a fold, by the variable that will hold its result.
-    pub(super) fn fold_name(&mut self, op: ReduceOp, result: Var) -> String {
-        self.value_name(result, fold_word(op))
+    /// The name of a fold's result; those of its accumulators begin with it.
+    pub(super) fn fold_name(&mut self, fold: &Fold) -> String {
+        self.value_name(fold.result, fold_word(fold.op))
     }
 }
 

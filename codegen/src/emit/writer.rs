@@ -23,6 +23,12 @@ impl Writer {
         self.depth += 1;
     }
 
+    /// A block of its own, for the names in it.
+    pub fn block(&mut self) {
+        self.line("{");
+        self.depth += 1;
+    }
+
     pub fn close(&mut self) {
         self.depth -= 1;
         self.line("}");

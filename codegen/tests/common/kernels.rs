@@ -6,7 +6,6 @@ use DType::*;
 
 /// Every golden kernel, with its schedule; the file's name is the kernel's, and `_cpu` for a CPU's schedule.
 pub fn all() -> Vec<(String, Kernel, Schedule)> {
-    let group = |lanes, width| Schedule::Group { tree: Tree { lanes, width } };
     let mut all = vec![
         (triad(), linear(4)),
         (triad(), INNER),
@@ -38,11 +37,12 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
             Schedule::Map { placement: Placement::InnerAxis, .. } => "_cpu".to_owned(),
             Schedule::Map { width: 1, .. } => String::new(),
             Schedule::Map { width, .. } => format!("_x{width}"),
-            Schedule::Group { tree: Tree { lanes: 1, .. } } => "_cpu".to_owned(),
+            Schedule::Group { tree: Tree { lanes: 1, .. }, .. } => "_cpu".to_owned(),
             Schedule::Group { .. } => String::new(),
         };
         (format!("{}{suffix}", kernel.name), kernel, schedule)
     })
+    .chain(super::rows::all())
     .collect::<Vec<_>>();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all

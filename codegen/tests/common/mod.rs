@@ -4,6 +4,8 @@
 pub mod kernels;
 pub mod nvrtc;
 pub mod opencl;
+pub mod rows;
+pub mod run;
 
 use lazuli_codegen::*;
 
@@ -145,3 +147,26 @@ pub const fn linear(width: u32) -> Schedule {
 
 /// A map for CPUs.
 pub const INNER: Schedule = Schedule::Map { group: 256, width: 1, placement: Placement::InnerAxis };
+
+/// A group for each point, which folds along its tree.
+pub const fn group(lanes: u32, width: u32) -> Schedule {
+    rows(lanes, width, 1, 0)
+}
+
+/// Groups of `points` points, lanes fastest; with `steps` values are kept.
+pub const fn rows(lanes: u32, width: u32, points: u32, steps: u32) -> Schedule {
+    Schedule::Group { tree: Tree { lanes, width }, points, lane_order: LaneOrder::LanesFastest, steps }
+}
+
+/// Groups of `points` neighbouring columns, one accumulator in each lane.
+pub const fn columns(lanes: u32, points: u32, steps: u32) -> Schedule {
+    Schedule::Group { tree: Tree { lanes, width: 1 }, points, lane_order: LaneOrder::PointsFastest, steps }
+}
+
+/// The tree a schedule runs.
+pub const fn tree_of(schedule: &Schedule) -> Tree {
+    match *schedule {
+        Schedule::Group { tree, .. } => tree,
+        Schedule::Map { .. } => Tree::SERIAL,
+    }
+}

@@ -1,6 +1,8 @@
 //! The first OpenCL CPU device (PoCL), to compile and run emitted text on.
 
 use std::{
+    cell::RefCell,
+    collections::HashMap,
     ffi::c_void,
     ptr,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -20,6 +22,8 @@ use opencl3::{
 pub struct OpenCl {
     context: Context,
     queue: CommandQueue,
+    /// What was built, by its text: compiling takes longer than running.
+    programs: RefCell<HashMap<String, Program>>,
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -46,7 +50,7 @@ impl OpenCl {
         // Deprecated in OpenCL 2.0, and the only call of 1.2.
         #[allow(deprecated, reason = "devices of OpenCL 1.2 have no other")]
         let queue = CommandQueue::create_default(&context, 0).map_err(|error| error.to_string())?;
-        Ok(Self { context, queue, _turn: turn })
+        Ok(Self { context, queue, programs: RefCell::default(), _turn: turn })
     }
 
     /// Builds `text`; the error is the compiler's log.
@@ -56,8 +60,11 @@ impl OpenCl {
 
     /// Builds `text` and runs `entry` over `global` work-items in groups of `local`.
     pub fn run(&self, text: &str, entry: &str, global: [usize; 2], local: [usize; 2], arguments: &mut [Argument<'_>]) {
-        let program = self.build(text).unwrap_or_else(|log| panic!("{log}\n{text}"));
-        let kernel = Kernel::create(&program, entry).expect("kernel");
+        let mut programs = self.programs.borrow_mut();
+        let program = programs
+            .entry(text.to_owned())
+            .or_insert_with(|| self.build(text).unwrap_or_else(|log| panic!("{log}\n{text}")));
+        let kernel = Kernel::create(program, entry).expect("kernel");
         let mut buffers: Vec<Option<Buffer<u8>>> = Vec::new();
         for (number, argument) in arguments.iter().enumerate() {
             let bytes = match argument {

@@ -4,9 +4,10 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
 use lazuli_codegen::AxisId;
+use smallvec::SmallVec;
 
 use super::launch::{BoundAccess, Launch};
-use super::program::{AccessId, Loop, Reg, Step, TreeFold};
+use super::program::{AccessId, Mode, Reg, Step};
 use super::transfer;
 use super::walk::Walk;
 
@@ -15,18 +16,32 @@ use super::walk::Walk;
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
+/// A register that keeps what it held in each block of a row, or in each turn of a loop over it.
+struct Keeper {
+    reg: usize,
+    row: usize,
+    /// Its memory.
+    data: *mut u8,
+    /// Bytes to the next element of the row.
+    step: usize,
+}
+
 /// What one thread holds while it runs its share of a launch.
 pub struct Frame<'a> {
-    launch: &'a Launch<'a>,
+    pub(super) launch: &'a Launch<'a>,
     /// Where each register's elements are now: at home, or in an input or output.
     at: Vec<*mut u8>,
     /// Each register's own memory.
     home: Vec<*mut u8>,
     /// The index of each axis that has one index for the whole block.
-    axes: Vec<i64>,
+    pub(super) axes: Vec<i64>,
     /// The block: its first element number, and its elements.
-    start: i64,
-    n: usize,
+    pub(super) start: i64,
+    pub(super) n: usize,
+    /// Elements of each row, in a pass over the elements of several.
+    pub(super) row_length: usize,
+    /// The registers that keep rows.
+    kept: SmallVec<[Keeper; 2]>,
     /// True while the tile is cut short along the innermost axis.
     short: bool,
     /// Owns what `home` points into.
@@ -38,9 +53,21 @@ impl<'a> Frame<'a> {
     pub fn new(launch: &'a Launch<'a>) -> Self {
         let program = launch.program;
         let narrow_bytes = program.narrow_bytes.next_multiple_of(64);
-        let lines = (narrow_bytes + program.wide_bytes * launch.block).div_ceil(64);
+        let kept_from = (narrow_bytes + program.wide_bytes * launch.block).next_multiple_of(64);
+        let keepers = || {
+            let in_turns = matches!(program.mode, Mode::Blocks { .. });
+            let registers = program.registers.iter().enumerate().filter(|_| program.mode != Mode::Rows);
+            registers.scan(kept_from, move |from, (reg, register)| {
+                let Some(row) = register.kept else { return Some(None) };
+                let step = register.step(if in_turns { launch.block } else { 1 });
+                let offset = *from;
+                *from += (step * launch.rows[row] as usize).next_multiple_of(64);
+                Some(Some((reg, row, offset, step, *from)))
+            })
+        };
+        let bytes = keepers().flatten().last().map_or(kept_from, |(.., end)| end);
         // Not cleared: every step writes its register before another reads it, and small launches should stay cheap.
-        let mut scratch: Vec<MaybeUninit<Line>> = Vec::with_capacity(lines.max(1));
+        let mut scratch: Vec<MaybeUninit<Line>> = Vec::with_capacity(bytes.div_ceil(64).max(1));
         let base = scratch.as_mut_ptr().cast::<u8>();
         let home: Vec<*mut u8> = program
             .registers
@@ -51,6 +78,13 @@ impl<'a> Frame<'a> {
                 unsafe { base.add(offset) }
             })
             .collect();
+        let kept = keepers()
+            .flatten()
+            .map(|(reg, row, offset, step, _)| {
+                // SAFETY: as above.
+                Keeper { reg, row, data: unsafe { base.add(offset) }, step }
+            })
+            .collect();
         Self {
             launch,
             at: home.clone(),
@@ -59,6 +93,8 @@ impl<'a> Frame<'a> {
             start: 0,
             n: 1,
             short: false,
+            row_length: 1,
+            kept,
             _scratch: scratch,
         }
     }
@@ -102,17 +138,38 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Goes to element `number` of a row, in the registers that keep it.
     #[inline]
-    fn at(&self, reg: Reg) -> *mut u8 {
+    pub(super) fn move_kept(&mut self, row: Option<usize>, number: i64) {
+        for keeper in self.kept.iter().filter(|keeper| Some(keeper.row) == row) {
+            // Wrapping: never past the row's memory, or the block would not be run.
+            self.at[keeper.reg] = keeper.data.wrapping_add(number as usize * keeper.step);
+        }
+    }
+
+    /// The register's own memory, for the present block.
+    #[inline]
+    fn own(&self, reg: Reg) -> *mut u8 {
+        if self.is_kept(reg) { self.at(reg) } else { self.home[reg.at()] }
+    }
+
+    /// True where what a register held in earlier blocks is used again, so that it must not point elsewhere meanwhile.
+    #[inline]
+    fn is_kept(&self, reg: Reg) -> bool {
+        self.launch.program.registers[reg.at()].kept.is_some()
+    }
+
+    #[inline]
+    pub(super) fn at(&self, reg: Reg) -> *mut u8 {
         self.at[reg.at()]
     }
 
     #[inline]
-    fn count(&self, wide: bool) -> usize {
+    pub(super) fn count(&self, wide: bool) -> usize {
         if wide { self.n } else { 1 }
     }
 
-    fn run(&mut self, steps: &'a [Step]) {
+    pub(super) fn run(&mut self, steps: &'a [Step]) {
         let registers = &self.launch.program.registers;
         for step in steps {
             match step {
@@ -157,6 +214,11 @@ impl<'a> Frame<'a> {
                     // SAFETY: the target is wide, of the same element size.
                     unsafe { transfer::splat(registers[to.at()].bytes, self.at(*from), n, self.at(*to)) }
                 }
+                Step::Spread { to, from } => {
+                    let (rows, length) = (self.n / self.row_length, self.row_length);
+                    // SAFETY: both are wide, of the same element size; the source has an element for each row.
+                    unsafe { transfer::spread(registers[to.at()].bytes, self.at(*from), rows, length, self.at(*to)) }
+                }
                 Step::Size { to, size } => {
                     // SAFETY: a narrow register has eight bytes, aligned.
                     unsafe { self.at(*to).cast::<i64>().write(self.launch.sizes[size.0 as usize]) }
@@ -169,6 +231,7 @@ impl<'a> Frame<'a> {
                 Step::Zero { to } => unsafe { self.at(*to).cast::<u64>().write(0) },
                 Step::Loop(inner) => self.run_loop(inner),
                 Step::Tree(inner) => self.run_tree(inner),
+                Step::Segments(inner) => self.run_segments(inner),
             }
         }
     }
@@ -193,7 +256,7 @@ impl<'a> Frame<'a> {
     fn fail(&mut self, to: Reg) {
         let register = self.launch.program.registers[to.at()];
         self.launch.fault.store(true, Ordering::Relaxed);
-        self.at[to.at()] = self.home[to.at()];
+        self.at[to.at()] = self.own(to);
         // SAFETY: the register's own memory, as large as that.
         unsafe { self.at(to).write_bytes(0, register.bytes * self.count(register.wide)) }
     }
@@ -205,18 +268,25 @@ impl<'a> Frame<'a> {
         if !Self::is_within(access, base) {
             return self.fail(to);
         }
+        let kept = self.is_kept(to);
         if !launch.program.registers[to.at()].wide {
-            self.at[to.at()] = element(access, base);
+            if kept {
+                // SAFETY: an element within the buffer, and the register's own memory, which lies apart.
+                unsafe { std::ptr::copy_nonoverlapping(element(access, base), self.own(to), access.bytes) }
+            } else {
+                self.at[to.at()] = element(access, base);
+            }
             return;
         }
         let walk = self.walk(access);
         if walk.stride() == 1
+            && !kept
             && let Some(index) = walk.one_run(self.start, self.n)
         {
             self.at[to.at()] = element(access, base + index);
             return;
         }
-        let home = self.home[to.at()];
+        let home = self.own(to);
         self.at[to.at()] = home;
         // SAFETY: the launch, or the check above, saw that every index is within the buffer.
         unsafe { transfer::load(access.bytes, element(access, base), walk, self.start, self.n, home) }
@@ -228,9 +298,9 @@ impl<'a> Frame<'a> {
         let base = self.base(access);
         let walk = self.walk(access);
         let run = if walk.stride() == 1 { walk.one_run(self.start, self.n) } else { None };
-        self.at[to.at()] = match run {
+        self.at[to.at()] = match run.filter(|_| !self.is_kept(to)) {
             Some(index) if Self::is_within(access, base) => element(access, base + index),
-            _ => self.home[to.at()],
+            _ => self.own(to),
         };
     }
 
@@ -284,60 +354,6 @@ impl<'a> Frame<'a> {
     fn indices(&self, reg: Reg) -> &'a [i64] {
         // SAFETY: index registers hold i64, at least n of them if wide, and no step writes one while it reads it.
         unsafe { std::slice::from_raw_parts(self.at(reg).cast::<i64>(), self.n) }
-    }
-
-    fn run_loop(&mut self, inner: &'a Loop) {
-        let launch = self.launch;
-        let total = inner.axes.iter().map(|axis| launch.extents[axis.0 as usize]).product();
-        let (from, to) = launch.span(inner.span, total, &self.axes);
-        for fold in &inner.folds {
-            // SAFETY: the accumulators are a register of the fold's type, wide or narrow as it says.
-            unsafe { (fold.ops.start)(self.at(fold.acc), self.count(fold.wide)) }
-        }
-        self.set_indices(&inner.axes, from);
-        for _ in from..to {
-            self.run(&inner.body);
-            for fold in &inner.folds {
-                // SAFETY: as above, and so is the value.
-                unsafe { (fold.ops.columns)(self.at(fold.acc), self.at(fold.value), self.count(fold.wide)) }
-            }
-            for axis in inner.axes.iter().rev() {
-                let index = &mut self.axes[axis.0 as usize];
-                *index += 1;
-                if *index < launch.extents[axis.0 as usize] {
-                    break;
-                }
-                *index = 0;
-            }
-        }
-    }
-
-    fn run_tree(&mut self, inner: &'a TreeFold) {
-        let launch = self.launch;
-        let (from, to) = launch.span(inner.span, launch.totals[inner.space], &self.axes);
-        let accumulators = inner.lanes * inner.width;
-        for (acc, _, ops) in &inner.folds {
-            // SAFETY: the register has as many elements as the tree has accumulators.
-            unsafe { (ops.start)(self.at(*acc), accumulators) }
-        }
-        let outer = (self.start, self.n);
-        let mut start = from;
-        while start < to {
-            let n = (to - start).min(launch.block as i64);
-            (self.start, self.n) = (start, n as usize);
-            self.run(&inner.body);
-            let phase = ((start - from) % accumulators as i64) as usize;
-            for (acc, value, ops) in &inner.folds {
-                // SAFETY: as above; the value is wide, with n elements.
-                unsafe { (ops.rows)(self.at(*acc), self.at(*value), self.n, phase, accumulators) }
-            }
-            start += n;
-        }
-        (self.start, self.n) = outer;
-        for (acc, _, ops) in &inner.folds {
-            // SAFETY: as above.
-            unsafe { (ops.combine)(self.at(*acc), inner.lanes, inner.width) }
-        }
     }
 }
 

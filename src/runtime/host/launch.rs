@@ -20,6 +20,15 @@ const CACHE_BYTES: usize = 40 << 10;
 /// Elements times steps below which waking other threads costs more than it gains.
 const SMALL_WORK: i64 = 1 << 17;
 
+/// Bytes that a thread may keep of its rows between passes: half a second-level cache.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Rows no longer than this are run several at a time.
+const LONGEST_JOINED_ROW: i64 = 256;
+
+/// Fewest points in a block of columns whose rows are kept.
+const LEAST_COLUMNS: usize = 64;
+
 /// Blocks never have more elements than this.
 const LARGEST_BLOCK: usize = 4096;
 
@@ -61,6 +70,8 @@ pub struct Launch<'a> {
     pub extents: Vec<i64>,
     /// Elements of each space.
     pub totals: Vec<i64>,
+    /// Elements of each row that passes run over.
+    pub rows: Vec<i64>,
     /// Size arguments.
     pub sizes: &'a [i64],
     /// User scalars as registers hold them.
@@ -78,10 +89,10 @@ pub struct Launch<'a> {
 unsafe impl Sync for Launch<'_> {}
 
 impl<'a> Launch<'a> {
-    /// Joins a program with its arguments.
+    /// Joins a program, the first that suits the extents, with its arguments.
     ///
     /// Errors: `Internal` where they do not fit it, or an index would leave its buffer.
-    pub fn new(kernel: &Kernel, program: &'a Program, arguments: &LaunchArgs<'a>) -> Result<Self> {
+    pub fn new(kernel: &Kernel, programs: &'a [Program], arguments: &LaunchArgs<'a>) -> Result<Self> {
         let wrong = |what: String| Error::Internal(format!("host: launch of {}: {what}", kernel.name));
         let counts = [arguments.buffers.len(), arguments.sizes.len(), arguments.scalars.len()];
         if counts != [kernel.buffers.len(), kernel.sizes as usize, kernel.scalars.len()] {
@@ -90,6 +101,10 @@ impl<'a> Launch<'a> {
         if arguments.scalars.iter().zip(&kernel.scalars).any(|(scalar, &dtype)| scalar.dtype() != dtype) {
             return Err(wrong("a scalar of another type".into()));
         }
+        let sizes = arguments.sizes;
+        let extents: Vec<i64> = kernel.axes.iter().map(|axis| sizes[axis.extent.0 as usize].max(0)).collect();
+        let suiting = programs.iter().find(|program| suits(program, &extents)).or(programs.last());
+        let Some(program) = suiting else { return Err(wrong("no program".into())) };
         let mut buffers = Vec::with_capacity(kernel.buffers.len());
         for (memory, param) in arguments.buffers.iter().zip(&kernel.buffers) {
             let memory = host_memory(*memory)?;
@@ -101,19 +116,19 @@ impl<'a> Launch<'a> {
                 return Err(wrong(format!("buffer {at} is written and bound twice")));
             }
         }
-        let sizes = arguments.sizes;
-        let extents: Vec<i64> = kernel.axes.iter().map(|axis| sizes[axis.extent.0 as usize].max(0)).collect();
         let mut totals = Vec::with_capacity(program.spaces.len());
         for space in &program.spaces {
             let total = space.iter().try_fold(1i64, |total, axis| total.checked_mul(extents[axis.0 as usize]));
             totals.push(total.ok_or_else(|| wrong("more elements than can be counted".into()))?);
         }
+        let rows = row_lengths(program, &extents);
         let mut launch = Self {
             program,
             accesses: Vec::with_capacity(program.accesses.len()),
             buffers,
             extents,
             totals,
+            rows,
             sizes,
             scalars: arguments.scalars.iter().map(|scalar| scalar.argument_bytes().0).collect(),
             block: 0,
@@ -124,11 +139,25 @@ impl<'a> Launch<'a> {
             let bound = launch.bind(access).ok_or_else(|| wrong("an index that leaves its buffer".into()))?;
             launch.accesses.push(bound);
         }
-        let fitting = (CACHE_BYTES / program.wide_bytes.max(1)).clamp(256, LARGEST_BLOCK);
-        let largest = launch.totals.iter().copied().max().unwrap_or(1).clamp(1, LARGEST_BLOCK as i64) as usize;
-        launch.block = (1 << fitting.ilog2()).min(largest.next_multiple_of(64));
+        launch.block = launch.block_elements();
         launch.cut_into_tiles();
         Ok(launch)
+    }
+
+    fn block_elements(&self) -> usize {
+        let program = self.program;
+        let largest = self.totals.iter().copied().max().unwrap_or(1).clamp(1, LARGEST_BLOCK as i64) as usize;
+        let (mut wide, mut most) = (program.wide_bytes, LARGEST_BLOCK);
+        match program.mode {
+            Mode::Points => wide += program.registers.iter().filter(|register| register.kept.is_some()).count() * 4,
+            Mode::Blocks { .. } => {
+                let kept = kept_bytes(program, &self.rows, 1);
+                most = most.min(1 << (KEPT_BYTES / kept.max(1)).max(LEAST_COLUMNS).ilog2());
+            }
+            Mode::Rows => {}
+        }
+        let fitting = (CACHE_BYTES / wide.max(1)).clamp(256, LARGEST_BLOCK).min(most);
+        (1 << fitting.ilog2()).min(largest.next_multiple_of(64))
     }
 
     fn cut_into_tiles(&mut self) {
@@ -238,6 +267,7 @@ impl<'a> Launch<'a> {
         let (points, unit) = match self.program.mode {
             _ if self.tiling.is_some() => (self.tiles(), 1),
             Mode::Points => (points, 1),
+            Mode::Rows => (points, self.rows_in_block()),
             Mode::Blocks { .. } => {
                 // A long loop over few columns: narrower blocks, so that every thread has one.
                 let share = ((points as u64).div_ceil(threads as u64) as usize).next_multiple_of(64);
@@ -275,11 +305,18 @@ impl<'a> Launch<'a> {
         steps.iter().fold(0i64, |work, step| {
             work.saturating_add(match step {
                 Step::Loop(inner) => total(&inner.axes).saturating_mul(self.work(&inner.body) + 1),
+                Step::Segments(inner) => self.rows[inner.row].saturating_mul(self.work(&inner.body) + 1),
                 Step::Tree(inner) => self.totals[inner.space].saturating_mul(self.work(&inner.body) + 1),
                 Step::Aim { .. } | Step::Store { .. } => 0,
                 _ => 1,
             })
         })
+    }
+
+    /// Rows whose elements are in a block together.
+    fn rows_in_block(&self) -> i64 {
+        let longest = self.rows.iter().copied().max().unwrap_or(1).max(1);
+        (self.block as i64 / longest).max(1)
     }
 
     fn tiles(&self) -> i64 {
@@ -319,10 +356,11 @@ impl<'a> Launch<'a> {
                     frame.run_body(0, 1);
                 }
             }
-            Mode::Blocks { constant: 0 } => {
+            Mode::Blocks { constant: 0 } | Mode::Rows => {
+                let unit = if self.program.mode == Mode::Rows { self.rows_in_block() } else { self.block as i64 };
                 let mut start = from;
                 while start < to {
-                    let n = (to - start).min(self.block as i64);
+                    let n = (to - start).min(unit);
                     frame.run_body(start, n as usize);
                     start += n;
                 }
@@ -339,6 +377,30 @@ impl<'a> Launch<'a> {
                 }
             }
         }
+    }
+}
+
+/// Elements of each row of a program.
+fn row_lengths(program: &Program, extents: &[i64]) -> Vec<i64> {
+    let length = |axes: &Vec<lazuli_codegen::AxisId>| {
+        axes.iter().fold(1i64, |length, axis| length.saturating_mul(extents[axis.0 as usize]))
+    };
+    program.rows.iter().map(length).collect()
+}
+
+/// Bytes that a program keeps of its rows, with blocks of so many points.
+fn kept_bytes(program: &Program, rows: &[i64], block: usize) -> usize {
+    let kept = program.registers.iter().filter_map(|register| Some((register.step(block), rows[register.kept?])));
+    kept.fold(0, |sum, (step, length)| sum.saturating_add(step.saturating_mul(length as usize)))
+}
+
+/// True where a program is meant for such extents.
+fn suits(program: &Program, extents: &[i64]) -> bool {
+    let rows = row_lengths(program, extents);
+    match program.mode {
+        Mode::Rows => rows.iter().all(|&length| length <= LONGEST_JOINED_ROW),
+        Mode::Points => kept_bytes(program, &rows, 1) <= KEPT_BYTES,
+        Mode::Blocks { .. } => kept_bytes(program, &rows, LEAST_COLUMNS) <= KEPT_BYTES,
     }
 }
 

@@ -10,6 +10,7 @@ mod lower;
 mod math;
 mod memory;
 mod ops;
+mod passes;
 mod printer;
 mod program;
 mod registers;
@@ -63,7 +64,8 @@ fn processor_name() -> Option<String> {
 /// A kernel ready to run.
 struct HostExecutable {
     kernel: Arc<Kernel>,
-    program: Program,
+    /// The best first; see `lower_kernel`.
+    programs: Vec<Program>,
     source: String,
 }
 
@@ -107,9 +109,9 @@ impl Runtime for HostRuntime {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, _contraction: bool) -> Result<Arc<dyn Executable>> {
-        let program = lower::lower_kernel(kernel, schedule)?;
+        let programs = lower::lower_kernel(kernel, schedule)?;
         let source = printer::print_kernel(kernel, schedule);
-        Ok(Arc::new(HostExecutable { kernel: kernel.clone(), program, source }))
+        Ok(Arc::new(HostExecutable { kernel: kernel.clone(), programs, source }))
     }
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
@@ -117,7 +119,7 @@ impl Runtime for HostRuntime {
         let Some(executable) = executable.downcast_ref::<HostExecutable>() else {
             return Err(Error::Internal("host: an executable of another runtime".into()));
         };
-        Launch::new(&executable.kernel, &executable.program, arguments)?.run()
+        Launch::new(&executable.kernel, &executable.programs, arguments)?.run()
     }
 
     fn synchronize(&self) -> Result<()> {

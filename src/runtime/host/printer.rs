@@ -29,7 +29,9 @@ impl Display for Printed<'_> {
         }
         match schedule {
             Schedule::Map { .. } => writeln!(f, ") {{ // blocks of neighbours")?,
-            Schedule::Group { tree } => writeln!(f, ") {{ // point by point, {} accumulators", tree.accumulators())?,
+            Schedule::Group { tree, .. } => {
+                writeln!(f, ") {{ // point by point, {} accumulators", tree.accumulators())?
+            }
         }
         write!(f, "  for [")?;
         print_axes(f, kernel, &kernel.parallel)?;
@@ -59,6 +61,13 @@ fn print_body(f: &mut fmt::Formatter<'_>, kernel: &Kernel, body: &[Stmt], depth:
                 writeln!(f, "v{}: {kind} = {}", var.0, Shown(expr))?;
             }
             Stmt::Store { buffer, at, value, .. } => writeln!(f, "b{}[{}] = v{}", buffer.0, Place(at), value.0)?,
+            Stmt::Loop(own) => {
+                write!(f, "for [")?;
+                print_axes(f, kernel, &own.axes)?;
+                writeln!(f, "] {{")?;
+                print_body(f, kernel, &own.body, depth + 1)?;
+                writeln!(f, "{:1$}}}", "", depth * 2)?;
+            }
             Stmt::Reduce(reduce) => {
                 write!(f, "fold [")?;
                 print_axes(f, kernel, &reduce.axes)?;

@@ -2,7 +2,8 @@
 //!
 //! A *register* holds one value for each element of a block (wide) or one for all of them (narrow). A *space* is a set of axes
 //! whose linear element numbers are cut into blocks: the parallel axes of a `Map`, the axes of each group reduction. A value
-//! is wide where it depends on an axis of the space it is computed in. An *access* is an affine index with its terms sorted
+//! is wide where it depends on an axis of the space it is computed in. A *pass* is a reduction or a loop at the top level; what
+//! one pass computes for each element of a row may be *kept* for a later one. An *access* is an affine index with its terms sorted
 //! by where their values come from.
 
 use lazuli_codegen::{AxisId, BufferId, Coefficient, DType, ScalarId, SizeId, Span};
@@ -32,6 +33,15 @@ pub struct Register {
     pub count: usize,
     /// Narrow: bytes from the start of the narrow registers. Wide: bytes of scratch for each element before it.
     pub home: usize,
+    /// The row whose elements it keeps from one pass to a later one, by number.
+    pub kept: Option<usize>,
+}
+
+impl Register {
+    /// Bytes from what it held for one element of a row to what it holds for the next, where it keeps them.
+    pub fn step(&self, block: usize) -> usize {
+        if self.wide { self.bytes * block } else { 8 }
+    }
 }
 
 /// Number of an access.
@@ -65,6 +75,8 @@ pub enum Step {
     Scalar { to: Reg, scalar: ScalarId },
     /// Zero of any type.
     Zero { to: Reg },
+    /// One value for each row, copied to every element of the row.
+    Spread { to: Reg, from: Reg },
     /// One value, copied to every element. `whole`: to as many as any block will have, else to the block's.
     Splat { to: Reg, from: Reg, whole: bool },
     /// Elements at an affine index. Neighbours in memory are not copied: the register then points at them.
@@ -87,14 +99,18 @@ pub enum Step {
     Scatter { from: Reg, buffer: BufferId, index: Reg },
     /// A plain loop that folds into one accumulator for each element.
     Loop(Box<Loop>),
-    /// A group reduction.
+    /// A group reduction, or a pass that folds nothing.
     Tree(Box<TreeFold>),
+    /// A pass over the elements of several whole rows.
+    Segments(Box<Segments>),
 }
 
 /// A plain loop.
 pub struct Loop {
     /// Outermost first.
     pub axes: Vec<AxisId>,
+    /// Its row, where it is a pass at the top level.
+    pub row: Option<usize>,
     /// Which of its elements.
     pub span: Span,
     /// Steps for each element.
@@ -119,6 +135,8 @@ pub struct LoopFold {
 pub struct TreeFold {
     /// Its axes are the space's.
     pub space: usize,
+    /// Its row.
+    pub row: Option<usize>,
     /// Which of its elements.
     pub span: Span,
     /// `Tree::lanes`.
@@ -131,6 +149,20 @@ pub struct TreeFold {
     pub folds: Vec<(Reg, Reg, FoldOps)>,
 }
 
+/// A pass over the elements of several whole rows, all in the block; each row is folded for itself.
+pub struct Segments {
+    /// Its row.
+    pub row: usize,
+    /// `Tree::lanes`.
+    pub lanes: usize,
+    /// `Tree::width`.
+    pub width: usize,
+    /// Steps for the block.
+    pub body: Vec<Step>,
+    /// What is folded: results (one a row), accumulators of one row (narrow), value, loops.
+    pub folds: Vec<(Reg, Reg, Reg, FoldOps)>,
+}
+
 /// How the points of the parallel axes are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -139,6 +171,8 @@ pub enum Mode {
     Blocks { constant: usize },
     /// One by one, the blocks being those of the reductions.
     Points,
+    /// In blocks of neighbours; the passes run over all elements of their rows at once.
+    Rows,
 }
 
 /// A kernel ready to run.
@@ -149,6 +183,8 @@ pub struct Program {
     pub registers: Vec<Register>,
     /// The spaces; the first is that of the parallel axes.
     pub spaces: Vec<Vec<AxisId>>,
+    /// The axes of the passes at the top level, each once.
+    pub rows: Vec<Vec<AxisId>>,
     /// The accesses.
     pub accesses: Vec<Access>,
     /// Steps run once by each thread.

@@ -1,6 +1,6 @@
 //! Where registers lie: wide ones share scratch memory once nothing reads them any more.
 
-use super::program::{Access, Program, Reg, Step};
+use super::program::{Access, Mode, Program, Reg, Step};
 
 /// Gives every register its home.
 pub fn place_registers(program: &mut Program) {
@@ -26,8 +26,8 @@ struct Places<'p> {
 }
 
 impl Places<'_> {
-    /// Places what `steps` make. `kept` is read after the last of them.
-    fn place(&mut self, steps: &[Step], kept: &[Reg], reuse: bool) {
+    /// Places what `steps` make, and gives what of it is live at their end. `kept` is read after the last of them.
+    fn place(&mut self, steps: &[Step], kept: &[Reg], reuse: bool) -> Vec<Reg> {
         // The last step of this list that touches a register, by register.
         let mut last = vec![None; self.program.registers.len()];
         for (at, step) in steps.iter().enumerate() {
@@ -45,12 +45,16 @@ impl Places<'_> {
             });
             match step {
                 Step::Loop(inner) => {
-                    let kept: Vec<Reg> = inner.folds.iter().map(|fold| fold.value).collect();
-                    self.place(&inner.body, &kept, reuse);
+                    let folded: Vec<Reg> = inner.folds.iter().map(|fold| fold.value).collect();
+                    self.place_inner(&inner.body, &folded, reuse);
                 }
                 Step::Tree(inner) => {
-                    let kept: Vec<Reg> = inner.folds.iter().map(|&(_, value, _)| value).collect();
-                    self.place(&inner.body, &kept, reuse);
+                    let folded: Vec<Reg> = inner.folds.iter().map(|&(_, value, _)| value).collect();
+                    self.place_inner(&inner.body, &folded, reuse);
+                }
+                Step::Segments(inner) => {
+                    let folded: Vec<Reg> = inner.folds.iter().map(|&(_, _, value, _)| value).collect();
+                    self.place_inner(&inner.body, &folded, reuse);
                 }
                 _ => {}
             }
@@ -64,10 +68,23 @@ impl Places<'_> {
                 });
             }
         }
+        made
+    }
+
+    /// Places what an inner list of steps makes; what it folds is read after the last of them, but not after the list.
+    fn place_inner(&mut self, steps: &[Step], folded: &[Reg], reuse: bool) {
+        let live = self.place(steps, folded, reuse);
+        if reuse {
+            live.into_iter().for_each(|reg| self.give(reg));
+        }
     }
 
     fn take(&mut self, reg: Reg) {
+        let in_block = self.program.mode == Mode::Rows;
         let register = &mut self.program.registers[reg.at()];
+        if register.kept.is_some() && !in_block {
+            return;
+        }
         if !register.wide {
             register.home = self.narrow;
             // Eight bytes each, so that a step may clear a whole register; accumulators start at a cache line.
@@ -86,7 +103,7 @@ impl Places<'_> {
 
     fn give(&mut self, reg: Reg) {
         let register = self.program.registers[reg.at()];
-        if register.wide {
+        if register.wide && register.kept.is_none() {
             self.free.push((register.bytes, register.home));
         }
     }
@@ -99,6 +116,7 @@ fn makes(step: &Step, seen: &mut dyn FnMut(Reg)) {
         | Step::Scalar { to, .. }
         | Step::Zero { to }
         | Step::Splat { to, .. }
+        | Step::Spread { to, .. }
         | Step::Load { to, .. }
         | Step::Gather { to, .. }
         | Step::Index { to, .. }
@@ -108,6 +126,10 @@ fn makes(step: &Step, seen: &mut dyn FnMut(Reg)) {
         Step::Aim { .. } | Step::Store { .. } | Step::Scatter { .. } => {}
         Step::Loop(inner) => inner.folds.iter().for_each(|fold| seen(fold.acc)),
         Step::Tree(inner) => inner.folds.iter().for_each(|&(acc, ..)| seen(acc)),
+        Step::Segments(inner) => inner.folds.iter().for_each(|&(result, acc, ..)| {
+            seen(result);
+            seen(acc);
+        }),
     }
 }
 
@@ -116,7 +138,7 @@ fn touches(step: &Step, accesses: &[Access], seen: &mut dyn FnMut(Reg)) {
     makes(step, seen);
     match step {
         Step::Index { access, .. } => accesses[access.0 as usize].wide.iter().for_each(|&(reg, _)| seen(reg)),
-        Step::Splat { from, .. } | Step::Store { from, .. } => seen(*from),
+        Step::Splat { from, .. } | Step::Spread { from, .. } | Step::Store { from, .. } => seen(*from),
         Step::Gather { index, .. } => seen(*index),
         Step::Scatter { from, index, .. } => {
             seen(*from);
@@ -139,6 +161,10 @@ fn touches(step: &Step, accesses: &[Access], seen: &mut dyn FnMut(Reg)) {
         Step::Tree(inner) => {
             inner.body.iter().for_each(|step| touches(step, accesses, seen));
             inner.folds.iter().for_each(|&(_, value, _)| seen(value));
+        }
+        Step::Segments(inner) => {
+            inner.body.iter().for_each(|step| touches(step, accesses, seen));
+            inner.folds.iter().for_each(|&(_, _, value, _)| seen(value));
         }
         _ => {}
     }

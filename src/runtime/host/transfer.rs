@@ -111,6 +111,21 @@ pub unsafe fn splat(bytes: usize, from: *const u8, n: usize, to: *mut u8) {
     unsafe { by_size!(bytes, splat_as(from.cast(), n, to.cast())) }
 }
 
+/// Fills `to` with `length` copies of each of the `rows` elements at `from`.
+///
+/// # Safety
+/// `from` holds `rows` elements; `to` has room for `rows * length` and lies apart.
+pub unsafe fn spread(bytes: usize, from: *const u8, rows: usize, length: usize, to: *mut u8) {
+    unsafe fn spread_as<T: Copy>(from: *const T, rows: usize, length: usize, to: *mut T) {
+        for row in 0..rows {
+            // SAFETY: the caller's promise.
+            unsafe { uninitialised(to.add(row * length), length).fill(MaybeUninit::new(from.add(row).read())) }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { by_size!(bytes, spread_as(from.cast(), rows, length, to.cast())) }
+}
+
 /// True where all indices are below `length`.
 pub fn all_within(indices: &[i64], length: i64) -> bool {
     // A negative index is a large one. The fold vectorises, a search with an early end does not.

@@ -1,5 +1,7 @@
 //! Folding vectors: element by element into as many accumulators (a loop over rows), or along the vector into a tree.
 
+use std::mem::MaybeUninit;
+
 use lazuli_codegen::{DType, ReduceOp};
 
 use super::apply::{picked, source};
@@ -15,6 +17,9 @@ pub struct FoldOps {
     pub rows: unsafe fn(*mut u8, *const u8, usize, usize, usize),
     /// Combines `lanes * width` accumulators into the first: accumulators, lanes, width.
     pub combine: unsafe fn(*mut u8, usize, usize),
+    /// Folds each of several rows of one length into its result: results, accumulators of one row, values, rows, length,
+    /// lanes and width of the tree.
+    pub segments: unsafe fn(*mut u8, *mut u8, *const u8, usize, usize, [usize; 2]),
 }
 
 /// An associative operation with its identity.
@@ -101,7 +106,13 @@ pub fn fold_ops(op: ReduceOp, dtype: DType) -> Option<FoldOps> {
 }
 
 fn loops<F: Fold>() -> FoldOps {
-    FoldOps { start: start::<F>, columns: pick_columns::<F>(), rows: pick_rows::<F>(), combine: combine::<F> }
+    FoldOps {
+        start: start::<F>,
+        columns: pick_columns::<F>(),
+        rows: pick_rows::<F>(),
+        combine: combine::<F>,
+        segments: pick_segments::<F>(),
+    }
 }
 
 unsafe fn start<F: Fold>(acc: *mut u8, n: usize) {
@@ -135,11 +146,11 @@ picked! {
         // SAFETY: the caller gives `width` accumulators, started, and n values apart from them.
         let (acc, values) = unsafe { (accumulators::<F::T>(acc, width), source::<F::T>(values, n)) };
         match (phase, width) {
-            (_, 1) => rows::<F, 1>(acc, values),
-            (0, 8) => rows::<F, 8>(acc, values),
-            (0, 16) => rows::<F, 16>(acc, values),
-            (0, 32) => rows::<F, 32>(acc, values),
-            (0, 64) => rows::<F, 64>(acc, values),
+            (_, 1) => rows_of::<F, 1>(acc, values),
+            (0, 8) => rows_of::<F, 8>(acc, values),
+            (0, 16) => rows_of::<F, 16>(acc, values),
+            (0, 32) => rows_of::<F, 32>(acc, values),
+            (0, 64) => rows_of::<F, 64>(acc, values),
             _ => rows_of_any_width::<F>(acc, values, phase),
         }
     }
@@ -147,7 +158,7 @@ picked! {
 
 /// The accumulators stay in vector registers over all chunks.
 #[inline(always)]
-fn rows<F: Fold, const W: usize>(acc: &mut [F::T], values: &[F::T]) {
+fn rows_of<F: Fold, const W: usize>(acc: &mut [F::T], values: &[F::T]) {
     let (chunks, tail) = values.as_chunks::<W>();
     let mut held = [F::IDENTITY; W];
     held.copy_from_slice(acc);
@@ -175,9 +186,65 @@ fn rows_of_any_width<F: Fold>(acc: &mut [F::T], values: &[F::T], phase: usize) {
     }
 }
 
+picked! {
+    pick_segments<Fold>: unsafe fn(*mut u8, *mut u8, *const u8, usize, usize, [usize; 2]),
+    (results: *mut u8, acc: *mut u8, values: *const u8, rows: usize, length: usize, tree: [usize; 2]) {
+        // SAFETY: the caller gives `rows` results, the accumulators of one row, and `rows * length` values, all apart.
+        let (results, values) = unsafe {
+            (super::apply::target::<F::T>(results, rows), source::<F::T>(values, rows * length))
+        };
+        let [lanes, width] = tree;
+        if lanes * width == 1 {
+            return plain_segments::<F>(results, values, length);
+        }
+        for (result, row) in results.iter_mut().zip(values.chunks_exact(length)) {
+            // SAFETY: as above.
+            let acc = unsafe {
+                start::<F>(acc, lanes * width);
+                accumulators::<F::T>(acc, lanes * width)
+            };
+            match lanes * width {
+                8 => rows_of::<F, 8>(acc, row),
+                16 => rows_of::<F, 16>(acc, row),
+                32 => rows_of::<F, 32>(acc, row),
+                _ => rows_of_any_width::<F>(acc, row, 0),
+            }
+            combine_tree::<F>(acc, lanes, width);
+            result.write(acc[0]);
+        }
+    }
+}
+
+/// Rows side by side, each in a plain loop.
+#[inline(always)]
+fn plain_segments<F: Fold>(results: &mut [MaybeUninit<F::T>], values: &[F::T], length: usize) {
+    const ROWS: usize = 8;
+    let mut first = 0;
+    while first + ROWS <= results.len() {
+        let rows = &values[first * length..(first + ROWS) * length];
+        let mut held = [F::IDENTITY; ROWS];
+        for j in 0..length {
+            for (k, held) in held.iter_mut().enumerate() {
+                *held = F::apply(*held, rows[k * length + j]);
+            }
+        }
+        for (result, held) in results[first..].iter_mut().zip(held) {
+            result.write(held);
+        }
+        first += ROWS;
+    }
+    for (result, row) in results[first..].iter_mut().zip(values[first * length..].chunks_exact(length)) {
+        result.write(row.iter().fold(F::IDENTITY, |acc, &value| F::apply(acc, value)));
+    }
+}
+
 unsafe fn combine<F: Fold>(acc: *mut u8, lanes: usize, width: usize) {
     // SAFETY: the caller gives lanes * width accumulators, started.
-    let acc = unsafe { accumulators::<F::T>(acc, lanes * width) };
+    combine_tree::<F>(unsafe { accumulators::<F::T>(acc, lanes * width) }, lanes, width);
+}
+
+#[inline(always)]
+fn combine_tree<F: Fold>(acc: &mut [F::T], lanes: usize, width: usize) {
     let halve = |from: usize, count: usize, step: usize, acc: &mut [F::T]| {
         let mut half = count / 2;
         while half > 0 {

@@ -5,6 +5,7 @@ use std::time::Instant;
 use lazuli_codegen::*;
 
 use super::build::*;
+use super::rows::{layer_norm, softmax};
 use crate::runtime::host::HostRuntime;
 use crate::runtime::{LaunchArgs, Memory, Runtime};
 
@@ -44,6 +45,41 @@ fn map(n: usize, inputs: usize, fill: impl FnOnce(&mut Build, &[Var]) -> Var) ->
     let at = k.at(0, &[(i, 1)]);
     k.store(out, at, value);
     k
+}
+
+#[test]
+#[ignore = "prints times; checks nothing"]
+fn rows_of_sixteen_million_elements() {
+    let r = HostRuntime::new().unwrap();
+    let (input, gain, out) = (upload(&r, &noise(N, 1)), upload(&r, &noise(N, 2)), upload(&r, &noise(N, 4)));
+    let (a, g, o) = (&*input, &*gain, &*out);
+    let lanes = Tree { lanes: 1, width: 16 };
+    for (n, tree) in
+        [(4096, lanes), (1 << 20, lanes), (512, lanes), (128, lanes), (64, Tree::SERIAL), (8, Tree::SERIAL)]
+    {
+        let rows = N as i64 / n;
+        let schedule = if tree == Tree::SERIAL { MAP } else { group(tree) };
+        let mut k = Build::new();
+        let (i, axis) = (k.parallel(rows), k.axis(n));
+        let (input, output) = (k.input(DType::F32), k.output(DType::F32));
+        softmax(&mut k, &[axis], tree, &[(i, n), (axis, 1)], input, output);
+        time(&format!("softmax {rows}x{n}"), k, schedule, &[a, o]);
+        let mut k = Build::new();
+        let (i, axis) = (k.parallel(rows), k.axis(n));
+        let buffers = [k.input(DType::F32), k.input(DType::F32), k.output(DType::F32)];
+        layer_norm(&mut k, &[axis], n as usize, tree, (&[(i, n), (axis, 1)], &[(axis, 1)]), buffers);
+        time(&format!("layer norm {rows}x{n}"), k, schedule, &[a, g, o]);
+    }
+    for n in [4096, 512, 64] {
+        let columns = N as i64 / n;
+        let mut k = Build::new();
+        let (j, axis) = (k.parallel(columns), k.axis(n));
+        let (input, output) = (k.input(DType::F32), k.output(DType::F32));
+        softmax(&mut k, &[axis], Tree::SERIAL, &[(axis, columns), (j, 1)], input, output);
+        time(&format!("column softmax {n}x{columns}"), k, MAP, &[a, o]);
+    }
+    time("exp", map(N, 1, |k, v| k.unary(UnaryOp::Exp, v[0])), MAP, &[a, o]);
+    time("copy", map(N, 1, |_, v| v[0]), MAP, &[a, o]);
 }
 
 #[test]
@@ -128,7 +164,7 @@ fn sixteen_million_elements() {
     })[0];
     let at = k.at(0, &[(ci, 1)]);
     k.store(ko, at, result);
-    time("sum of (a-b)^2", k, Schedule::Group { tree }, &[a, b, o]);
+    time("sum of (a-b)^2", k, group(tree), &[a, b, o]);
 
     for columns in [4096i64, 64, 16] {
         let rows = N as i64 / columns;
@@ -154,7 +190,20 @@ fn sixteen_million_elements() {
         })[0];
         let at = k.at(0, &[(i, 1)]);
         k.store(ko, at, result);
-        time(&format!("row sums of {columns}"), k, Schedule::Group { tree }, &[a, o]);
+        time(&format!("row sums of {columns}"), k, group(tree), &[a, o]);
+    }
+    for columns in [64, 8] {
+        let rows = N as i64 / columns;
+        let mut k = Build::new();
+        let (i, ri) = (k.parallel(rows), k.axis(columns));
+        let (ka, ko) = (k.input(DType::F32), k.output(DType::F32));
+        let result = k.reduce(&[ri], Span::Whole, Tree::SERIAL, |k| {
+            let at = k.at(0, &[(i, columns), (ri, 1)]);
+            vec![(ReduceOp::Sum, k.load(ka, at))]
+        })[0];
+        let at = k.at(0, &[(i, 1)]);
+        k.store(ko, at, result);
+        time(&format!("plain row sums of {columns}"), k, MAP, &[a, o]);
     }
     for (name, side, si, sj) in
         [("row broadcast", 4096i64, 0, 1), ("column broadcast", 4096, 1, 0), ("transpose", 4096, 1, 4096)]

@@ -12,6 +12,11 @@ use crate::runtime::{LaunchArgs, Memory, Runtime};
 
 pub const MAP: Schedule = Schedule::Map { group: 1, width: 1, placement: Placement::InnerAxis };
 
+/// A group for each point.
+pub fn group(tree: Tree) -> Schedule {
+    Schedule::Group { tree, points: 1, lane_order: LaneOrder::LanesFastest, steps: 0 }
+}
+
 /// A kernel in the making. Every size gets a parameter of its own.
 pub struct Build {
     pub kernel: Kernel,
@@ -153,6 +158,14 @@ impl Build {
         let results = folds.iter().map(|fold| fold.result).collect();
         self.push(Stmt::Reduce(Reduce { axes: axes.to_vec(), span, tree, body, folds }));
         results
+    }
+
+    /// A loop at the top level, whose body `fill` builds.
+    pub fn each(&mut self, axes: &[AxisId], fill: impl FnOnce(&mut Self)) {
+        self.bodies.push(vec![]);
+        fill(self);
+        let body = self.bodies.pop().unwrap();
+        self.push(Stmt::Loop(Loop { axes: axes.to_vec(), body }));
     }
 
     pub fn finish(mut self) -> (Arc<Kernel>, Vec<i64>, Vec<Scalar>) {

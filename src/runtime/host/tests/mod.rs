@@ -7,3 +7,4 @@ mod functions;
 mod indexing;
 mod operations;
 mod reductions;
+mod rows;

@@ -9,12 +9,8 @@ fn runtime() -> HostRuntime {
     HostRuntime::new().unwrap()
 }
 
-fn group(tree: Tree) -> Schedule {
-    Schedule::Group { tree }
-}
-
 /// The tree as `ir::Tree` documents it.
-fn reference(values: &[f32], tree: Tree, identity: f32, op: impl Fn(f32, f32) -> f32) -> f32 {
+pub fn reference(values: &[f32], tree: Tree, identity: f32, op: impl Fn(f32, f32) -> f32) -> f32 {
     let (lanes, width) = (tree.lanes as usize, tree.width as usize);
     let mut acc = vec![identity; lanes * width];
     for (r, &value) in values.iter().enumerate() {
@@ -34,7 +30,7 @@ fn reference(values: &[f32], tree: Tree, identity: f32, op: impl Fn(f32, f32) ->
     halve(acc.chunks(width).map(|lane| halve(lane.to_vec())).collect())
 }
 
-fn sum(values: &[f32], tree: Tree) -> f32 {
+pub fn sum(values: &[f32], tree: Tree) -> f32 {
     reference(values, tree, -0.0, |a, b| a + b)
 }
 

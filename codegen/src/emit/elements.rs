@@ -1,0 +1,337 @@
+//! The elements of a top-level reduction or loop, dealt to the lanes of a group.
+
+use super::Emitter;
+use super::facts::{Neighbours, Place, fold_neighbours};
+use super::group::Group;
+use super::text::{Binding, Text};
+use crate::{Affine, AxisId, BufferId, Expr, Fold, Span, Stmt, Var};
+
+/// What a [`Reduce`](crate::Reduce) and a [`Loop`](crate::Loop) have in common: a body for each element.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elements<'a> {
+    pub axes: &'a [AxisId],
+    pub span: Span,
+    pub body: &'a [Stmt],
+    pub folds: &'a [Fold],
+}
+
+impl<'a> Elements<'a> {
+    pub fn of(stmt: &'a Stmt) -> Option<Self> {
+        match stmt {
+            Stmt::Reduce(reduce) => {
+                Some(Self { axes: &reduce.axes, span: reduce.span, body: &reduce.body, folds: &reduce.folds })
+            }
+            Stmt::Loop(own) => Some(Self { axes: &own.axes, span: Span::Whole, body: &own.body, folds: &[] }),
+            Stmt::Let { .. } | Stmt::Store { .. } => None,
+        }
+    }
+}
+
+/// The variables a block assigns, without those of the blocks inside it.
+pub(super) fn assigned(body: &[Stmt]) -> impl Iterator<Item = Var> {
+    body.iter().flat_map(|stmt| {
+        let (var, folds) = match stmt {
+            Stmt::Let { var, .. } => (Some(*var), [].as_slice()),
+            Stmt::Reduce(reduce) => (None, reduce.folds.as_slice()),
+            Stmt::Store { .. } | Stmt::Loop(_) => (None, [].as_slice()),
+        };
+        var.into_iter().chain(folds.iter().map(|fold| fold.result))
+    })
+}
+
+/// A variable that later loops use.
+pub(super) struct Kept {
+    var: Var,
+    /// The name of its array.
+    name: String,
+    /// True where the array is of runs of neighbours as they were loaded.
+    is_loaded: bool,
+}
+
+/// The most values whose loads are all begun before the first is used.
+const LOADED: u32 = 32;
+
+impl Emitter<'_> {
+    /// Declares what this loop assigns and later ones use, by the step and, where neighbours differ, by the neighbour.
+    pub(super) fn emit_kept(&mut self, elements: &Elements<'_>, group: Group) {
+        let loads_first = self.loads_first(elements, group);
+        for stmt in elements.body {
+            let is_load = matches!(stmt, Stmt::Let { expr: Expr::Load { .. }, .. });
+            for var in assigned(std::slice::from_ref(stmt)) {
+                // What is loaded first lies in an array already.
+                if self.facts.is_kept(var)
+                    && !(is_load && loads_first.iter().any(|load| load.0 == var) && !self.dtype(var).is_half())
+                {
+                    self.emit_kept_array(var, group);
+                }
+            }
+        }
+    }
+
+    fn emit_kept_array(&mut self, var: Var, group: Group) {
+        let name = self.fresh_name("kept");
+        let c_type = self.c_type(var);
+        let (steps, width) = (group.steps, group.tree.width);
+        let places = if group.is_stepped() {
+            let steps = if steps > 1 { format!("[{steps}]") } else { String::new() };
+            let width = if self.facts.varies(var) { format!("[{width}]") } else { String::new() };
+            steps + &width
+        } else {
+            format!("[{}]", steps * width)
+        };
+        self.out.line(&format!("{c_type} {name}{places};"));
+        self.kept.push(Kept { var, name, is_loaded: false });
+    }
+
+    /// Says where the element at hand is kept: `same` for what is the same for all neighbours, else `each`.
+    fn set_slots(&mut self, same: &str, each: &str) {
+        for Kept { var, name, is_loaded } in &self.kept {
+            let slot = Text::atom(match (is_loaded, self.facts.varies(*var)) {
+                (true, _) => format!("{name}{same}.v[v]"),
+                (false, true) => format!("{name}{each}"),
+                (false, false) => format!("{name}{same}"),
+            });
+            self.values[var.0 as usize] = slot.clone();
+            self.slots[var.0 as usize] = Some(slot);
+        }
+    }
+
+    /// The loads of runs of neighbours to begin before the loop over steps: several wait for memory together.
+    fn loads_first<'b>(&self, elements: &Elements<'b>, group: Group) -> Vec<(Var, BufferId, &'b Affine)> {
+        let Some(neighbours) = fold_neighbours(elements.axes, self.schedule) else { return Vec::new() };
+        let body = elements.body;
+        let loads = self.wide_loads(body, neighbours);
+        let values = loads.len() as u32 * group.steps * group.tree.width;
+        let is_alone = |stmt: &Stmt| self.facts.is_live(stmt) && self.facts.place(stmt, neighbours) == Place::Before;
+        let has_steps = group.keeps_registers() && group.steps > 1;
+        if has_steps && elements.axes.len() == 1 && values <= LOADED && !body.iter().any(is_alone) {
+            loads
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Loads the runs of all steps in a loop of their own; true where there are any.
+    fn emit_loads_first(&mut self, elements: &Elements<'_>, group: Group, r: &str, span: (&str, &str)) -> bool {
+        let loads = self.loads_first(elements, group);
+        if loads.is_empty() {
+            return false;
+        }
+        self.emit_element_axes(elements.axes, r, "");
+        let mut lines = Vec::new();
+        for &(var, buffer, at) in &loads {
+            let wide = self.wide_type(buffer, group.tree.width, "LOAD");
+            let name = self.fresh_name("x");
+            self.out.line(&format!("{wide} {name}[{}];", group.steps));
+            let from = format!("&{}[{}]", self.names.buffer(buffer), self.affine(at).code);
+            lines.push(format!("{name}[s] = {wide}_load({from}, {} - {r});", span.1));
+            self.set_value(var, Text::atom(format!("{name}[s].v[v]")));
+            if self.facts.is_kept(var) && !self.dtype(var).is_half() {
+                self.kept.push(Kept { var, name, is_loaded: true });
+            }
+        }
+        self.open_steps(group, r, span);
+        lines.iter().for_each(|line| self.out.line(line));
+        self.out.close();
+        true
+    }
+
+    /// Opens the loop over the elements, or the first elements of runs, that are the lane's.
+    fn open_steps(&mut self, group: Group, r: &str, (start, end): (&str, &str)) {
+        let index = self.dialect.index_type(self.kernel.index);
+        let (all, width) = (group.tree.accumulators(), group.tree.width);
+        let lane = match (group.tree.lanes, width) {
+            (1, _) => "0".to_owned(),
+            (_, 1) => "lane".to_owned(),
+            (_, width) => format!("lane * {width}"),
+        };
+        let from = plus(start, &lane);
+        match group.steps {
+            0 => self.out.open(&format!("for ({index} {r} = {from}; {r} < {end}; {r} += {all})")),
+            1 => {
+                self.out.block();
+                self.out.line(&format!("const {index} {r} = {from};"));
+            }
+            steps => {
+                if group.is_unrolled() {
+                    self.out.line("#pragma unroll");
+                }
+                if step_name(group, r, start) == r {
+                    self.out.open(&format!("for ({index} {r} = 0; {r} < {steps}; ++{r})"));
+                } else {
+                    self.out.open(&format!("for (int s = 0; s < {steps}; ++s)"));
+                    let step = format!("s * {all}");
+                    self.out.line(&format!("const {index} {r} = {};", plus(start, &plus(&step, &lane))));
+                }
+            }
+        }
+    }
+
+    /// Runs the body in loops over the axes, all elements in one thread.
+    pub(super) fn emit_nested(&mut self, elements: &Elements<'_>) {
+        let mut number = String::new();
+        for axis in elements.axes {
+            let extent = self.extent(*axis);
+            number = match number.as_str() {
+                "" => format!("i{}", axis.0),
+                outer if outer.contains(' ') => format!("({outer}) * {extent} + i{}", axis.0),
+                outer => format!("{outer} * {extent} + i{}", axis.0),
+            };
+        }
+        let place = if number.is_empty() { "[0]".to_owned() } else { format!("[{number}]") };
+        self.set_slots(&place, &place);
+        self.emit_serial(elements);
+    }
+
+    /// Deals the elements to lanes, `width` neighbours at a time, and folds them into each lane's accumulators.
+    pub(super) fn emit_dealt(&mut self, elements: &Elements<'_>, folds: &[Fold], group: Group) {
+        let (start, end) = self.emit_span(elements);
+        let r = self.element_name(elements.axes);
+        let is_loaded = self.emit_loads_first(elements, group, &r, (&start, &end));
+        self.open_steps(group, &r, (&start, &end));
+        let step = if group.steps > 1 { format!("[{}]", step_name(group, &r, &start)) } else { String::new() };
+        match fold_neighbours(elements.axes, self.schedule) {
+            Some(neighbours) => {
+                self.set_slots(&step, &format!("{step}[v]"));
+                self.emit_neighbours(elements, folds, neighbours, (&r, &end, is_loaded));
+            }
+            None => {
+                self.set_slots(&step, &step);
+                if group.steps > 0 {
+                    self.out.open(&format!("if ({r} < {end})"));
+                }
+                self.emit_element_axes(elements.axes, &r, "");
+                self.emit_block(elements.body);
+                self.emit_folds(folds, "", "");
+                if group.steps > 0 {
+                    self.out.close();
+                }
+            }
+        }
+        self.out.close();
+    }
+
+    /// Runs the body for the neighbours from element `r` on, by wide loads and stores.
+    fn emit_neighbours(
+        &mut self,
+        elements: &Elements<'_>,
+        folds: &[Fold],
+        neighbours: Neighbours,
+        (r, end, is_loaded): (&str, &str, bool),
+    ) {
+        let index = self.dialect.index_type(self.kernel.index);
+        let (axes, body) = (elements.axes, elements.body);
+        let has_runs =
+            body.iter().any(|stmt| matches!(self.facts.place(stmt, neighbours), Place::WideLoad | Place::WideStore));
+        if has_runs || axes.len() == 1 {
+            self.emit_element_axes(axes, r, "");
+        }
+        self.emit_placed(body, neighbours, Place::Before);
+        self.out.line(&format!("const {index} left = {end} - {r};"));
+        if !is_loaded {
+            self.emit_wide_loads(body, neighbours);
+        }
+        let stores = self.declare_wide_stores(body, neighbours);
+        self.out.line("#pragma unroll");
+        self.out.open(&format!("for (int v = 0; v < {}; ++v)", neighbours.width));
+        let outer_axes = self.axes.clone();
+        // Runs of neighbours lie in one row; where every access is one, the row is found once.
+        let all_runs = body.iter().all(|stmt| match stmt {
+            Stmt::Let { expr: Expr::Load { .. } | Expr::Index(_), .. } | Stmt::Store { .. } => {
+                self.facts.place(stmt, neighbours) != Place::Each
+            }
+            Stmt::Let { .. } => true,
+            Stmt::Reduce(_) | Stmt::Loop(_) => false,
+        });
+        match axes {
+            [_] => drop(self.enter_loop(neighbours)),
+            _ if all_runs => {}
+            several => self.emit_element_axes(several, r, " + v"),
+        }
+        self.guard = Some(Text::new("v < left", Binding::Relation));
+        self.emit_each(body, neighbours, &stores);
+        self.emit_folds(folds, "if (v < left) ", "[v]");
+        self.guard = None;
+        self.axes = outer_axes;
+        self.out.close();
+        self.emit_wide_stores(body, neighbours, &stores);
+    }
+
+    /// Several accumulators in one thread: full runs in a loop that the compiler turns into vectors, then the rest.
+    pub(super) fn emit_vector_fold(&mut self, elements: &Elements<'_>, folds: &[Fold], width: u32) {
+        let index = self.dialect.index_type(self.kernel.index);
+        let (start, end) = self.emit_span(elements);
+        // It outlives the first loop, so that two reductions over one axis need two names.
+        let r = self.fresh_name("r");
+        self.set_slots(&format!("[{r} + v]"), &format!("[{r} + v]"));
+        self.out.line(&format!("{index} {r} = {start};"));
+        self.out.open(&format!("for (; {r} < {end} - {}; {r} += {width})", width - 1));
+        self.out.line("#pragma unroll");
+        self.out.open(&format!("for (int v = 0; v < {width}; ++v)"));
+        self.emit_vector_body(elements, folds, &r);
+        self.out.close();
+        self.out.close();
+        // Unrolled too: an accumulator with a number known only at run time would keep all of them out of registers.
+        self.out.line("#pragma unroll");
+        self.out.open(&format!("for (int v = 0; v < {}; ++v)", width - 1));
+        self.out.open(&format!("if ({r} + v < {end})"));
+        self.emit_vector_body(elements, folds, &r);
+        self.out.close();
+        self.out.close();
+    }
+
+    fn emit_vector_body(&mut self, elements: &Elements<'_>, folds: &[Fold], r: &str) {
+        let outer_axes = self.axes.clone();
+        match elements.axes {
+            [axis] => self.axes[axis.0 as usize] = Text::new(format!("{r} + v"), Binding::Sum),
+            several => self.emit_element_axes(several, r, " + v"),
+        }
+        self.emit_block(elements.body);
+        self.emit_folds(folds, "", "[v]");
+        self.axes = outer_axes;
+    }
+
+    fn emit_folds(&mut self, folds: &[Fold], condition: &str, element: &str) {
+        for fold in folds {
+            let name = self.fold_name(fold);
+            let accumulator = Text::atom(format!("{name}_acc{element}"));
+            let value = self.value(fold.value).clone();
+            let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
+            self.out.line(&format!("{condition}{line}"));
+        }
+    }
+
+    /// The name of the loop's counter: of one axis it is the index itself.
+    fn element_name(&mut self, axes: &[AxisId]) -> String {
+        match axes {
+            [axis] => format!("i{}", axis.0),
+            _ => self.fresh_name("r"),
+        }
+    }
+
+    /// The indices of element number `r` with `offset` added.
+    fn emit_element_axes(&mut self, axes: &[AxisId], r: &str, offset: &str) {
+        match axes {
+            [axis] => self.set_axis(axis.0, r),
+            several => {
+                let binding = if offset.is_empty() { Binding::Atom } else { Binding::Sum };
+                let number = Text::new(format!("{r}{offset}"), binding);
+                let linear = Text::cast(self.dialect.count_type(self.kernel.index), &number);
+                self.divide_up(linear, several, None);
+            }
+        }
+    }
+}
+
+/// The name of the counter of steps; a lone lane's is the element's number.
+fn step_name<'a>(group: Group, r: &'a str, start: &str) -> &'a str {
+    if group.tree.accumulators() == 1 && start == "0" { r } else { "s" }
+}
+
+/// `first + second`, without zeros.
+fn plus(first: &str, second: &str) -> String {
+    match (first, second) {
+        ("0", other) | (other, "0") => other.to_owned(),
+        _ => format!("{first} + {second}"),
+    }
+}
