@@ -1,5 +1,7 @@
 //! Bounded caches that keep what was recently used, in memory and on disk. Generic over what they keep.
 
+// The host alone has nothing to keep there.
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
 pub mod disk;
 
 use std::borrow::Borrow;
