@@ -21,11 +21,22 @@ pub struct Config {
     pub plan_cache: usize,
     /// Operations one kernel may hold before it is cut.
     pub max_operations: usize,
+    /// On: compiled kernels are kept on disk too, in the user's cache folder, for the next process. The environment
+    /// variable `LAZULI_CACHE=off` turns it off for all devices, `LAZULI_CACHE_DIR` names another folder, and
+    /// `LAZULI_CACHE_BYTES` bounds it (256 MiB). A folder that cannot be used is no error.
+    pub disk_cache: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { fusion: true, contraction: false, kernel_cache: 512, plan_cache: 1024, max_operations: 128 }
+        Self {
+            fusion: true,
+            contraction: false,
+            kernel_cache: 512,
+            plan_cache: 1024,
+            max_operations: 128,
+            disk_cache: true,
+        }
     }
 }
 
@@ -53,5 +64,10 @@ impl Config {
     /// The same settings with so many operations a kernel at most (at least one).
     pub fn with_max_operations(self, max_operations: usize) -> Self {
         Self { max_operations: max_operations.max(1), ..self }
+    }
+
+    /// The same settings with compiled kernels kept on disk or not.
+    pub fn with_disk_cache(self, disk_cache: bool) -> Self {
+        Self { disk_cache, ..self }
     }
 }

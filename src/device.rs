@@ -5,12 +5,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::cache::disk::DiskStore;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::evaluate::Caches;
 use crate::graph::Storage;
 use crate::runtime::pool::{Block, Pool};
-use crate::runtime::{Runtime, discover};
+use crate::runtime::{Binaries, Runtime, discover};
 
 /// A device: a CUDA GPU, an OpenCL device or the host CPU, opened for computing.
 ///
@@ -33,6 +34,7 @@ struct Inner {
     caches: Caches,
     launches: AtomicU64,
     compiles: AtomicU64,
+    disk_hits: AtomicU64,
 }
 
 /// What a device has done so far, and the memory it holds.
@@ -41,8 +43,11 @@ struct Inner {
 pub struct Counters {
     /// Kernels launched.
     pub launches: u64,
-    /// Kernels compiled.
+    /// Kernels handed to a compiler, whether it took them or not.
     pub compiles: u64,
+    /// Kernels whose binary came from disk, so that no compiler saw them. Not among `compiles`: the kernels made are the
+    /// sum of both.
+    pub disk_hits: u64,
     /// Launches whose kernel was already compiled when their plan was made.
     pub kernel_hits: u64,
     /// Evaluations whose plan was already made.
@@ -74,10 +79,7 @@ impl Device {
     pub fn auto() -> Result<Device> {
         match std::env::var("LAZULI_DEVICE") {
             Ok(name) if !name.trim().is_empty() => Self::from_name(name.trim()),
-            _ => shared("auto", || {
-                let (name, runtime, passed_over) = discover::open_auto()?;
-                Ok(Self::new(name, runtime, passed_over, Config::default()))
-            }),
+            _ => shared("auto", Self::open_auto),
         }
     }
 
@@ -105,10 +107,7 @@ impl Device {
     /// Errors: `DeviceNotFound`.
     pub fn from_name(name: &str) -> Result<Device> {
         if name == "auto" {
-            return shared("auto", || {
-                let (name, runtime, passed_over) = discover::open_auto()?;
-                Ok(Self::new(name, runtime, passed_over, Config::default()))
-            });
+            return shared("auto", Self::open_auto);
         }
         shared(name, || Self::open(name, Config::default()))
     }
@@ -118,7 +117,7 @@ impl Device {
     ///
     /// Errors: `DeviceNotFound`.
     pub fn open(name: &str, config: Config) -> Result<Device> {
-        let (name, runtime) = discover::open(name)?;
+        let (name, runtime) = discover::open(name, &binaries(&config))?;
         Ok(Self::new(name, runtime, Vec::new(), config))
     }
 
@@ -159,6 +158,7 @@ impl Device {
         Counters {
             launches: self.inner.launches.load(Ordering::Relaxed),
             compiles: self.inner.compiles.load(Ordering::Relaxed),
+            disk_hits: self.inner.disk_hits.load(Ordering::Relaxed),
             kernel_hits: self.inner.caches.kernels.hits(),
             plan_hits: self.inner.caches.plans.hits(),
             evictions: self.inner.caches.kernels.evictions() + self.inner.caches.plans.evictions(),
@@ -180,7 +180,13 @@ impl Device {
         self.inner.pool.trim();
     }
 
-    fn new(name: String, runtime: Arc<dyn Runtime>, passed_over: Vec<String>, config: Config) -> Device {
+    fn open_auto() -> Result<Device> {
+        let config = Config::default();
+        let (name, runtime, passed_over) = discover::open_auto(&binaries(&config))?;
+        Ok(Self::new(name, runtime, passed_over, config))
+    }
+
+    pub(crate) fn new(name: String, runtime: Arc<dyn Runtime>, passed_over: Vec<String>, config: Config) -> Device {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let inner = Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -193,6 +199,7 @@ impl Device {
             config,
             launches: AtomicU64::new(0),
             compiles: AtomicU64::new(0),
+            disk_hits: AtomicU64::new(0),
         };
         Device { inner: Arc::new(inner) }
     }
@@ -211,6 +218,10 @@ impl Device {
 
     pub(crate) fn count_compile(&self) {
         self.inner.compiles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_disk_hit(&self) {
+        self.inner.disk_hits.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Device memory from the pool, with whatever its last user left in it.
@@ -241,6 +252,11 @@ impl Device {
 /// The pool block behind a node's storage.
 pub(crate) fn block_of(storage: &dyn Storage) -> Result<&Block> {
     storage.as_any().downcast_ref().ok_or_else(|| Error::Internal("storage that no pool made".into()))
+}
+
+/// The user's store of compiled kernels, if the settings want it.
+fn binaries(config: &Config) -> Binaries {
+    config.disk_cache.then(DiskStore::of_user).flatten().map(Arc::new)
 }
 
 /// The shared device of this name, opened at the first call.

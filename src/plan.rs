@@ -10,6 +10,7 @@ use crate::error::{Error, Place, Result};
 use crate::fuse::flow::{Flow, FlowOp, ValueId};
 use crate::fuse::{Limits, Partition, Reason};
 use crate::graph::canonical::Canonical;
+use crate::lower::Lowered;
 use crate::runtime::Executable;
 use crate::{fuse, lower};
 
@@ -70,12 +71,22 @@ pub struct Uncompiled {
     pub schedule: Schedule,
 }
 
-/// Makes the plan of a graph. `compile` gives the executable of each kernel.
+/// What a kernel is launched with, and why it is there.
+struct Arguments {
+    sizes: Vec<i64>,
+    scalars: Vec<u32>,
+    writes: Vec<ValueId>,
+    buffers: Vec<Slot>,
+    reason: Reason,
+    bytes: u64,
+}
+
+/// Makes the plan of a graph. `compile` gives the executables of all its kernels, in their order.
 pub fn make_plan(
     graph: &Canonical,
     facts: &DeviceFacts,
     limits: Limits,
-    mut compile: impl FnMut(Uncompiled) -> Result<Arc<dyn Executable>>,
+    compile: impl FnOnce(&[Uncompiled]) -> Result<Vec<Arc<dyn Executable>>>,
 ) -> Result<Plan> {
     let (flow, partition) = {
         let _span = tracing::debug_span!("fuse", values = graph.nodes.len()).entered();
@@ -86,6 +97,8 @@ pub fn make_plan(
     };
     let mut numbers: FxHashMap<ValueId, u32> = FxHashMap::default();
     let mut plan = Plan { steps: Vec::new(), value_bytes: Vec::new(), roots: Vec::new(), least_bytes: 0 };
+    // All kernels first: those that are missing may then be compiled at once.
+    let (mut kernels, mut arguments) = (Vec::new(), Vec::new());
     for group in 0..partition.groups.len() as u32 {
         for output in outputs(&partition, group) {
             numbers.insert(output, plan.value_bytes.len() as u32);
@@ -94,14 +107,13 @@ pub fn make_plan(
         if partition.groups[group as usize].space.contains(&0) {
             continue;
         }
+        let reason = partition.groups[group as usize].reason;
         let lowered = {
-            let reason = partition.groups[group as usize].reason;
             let _span = tracing::debug_span!("lower", kernel = group, %reason).entered();
             lower::lower_group(&flow, &partition, group, facts)?
         };
         check_types(&lowered.kernel, facts)?;
-        let kernel = Arc::new(lowered.kernel);
-        let executable = compile(Uncompiled { kernel: kernel.clone(), schedule: lowered.schedule })?;
+        let Lowered { kernel, schedule, sizes, scalars, reads, writes } = lowered;
         let written = |value: &ValueId| {
             let number = numbers.get(value).map(|number| Slot::Value(*number));
             number.ok_or_else(|| Error::Internal("a kernel reads a value that no earlier kernel stored".into()))
@@ -110,21 +122,29 @@ pub fn make_plan(
             FlowOp::Leaf(leaf) => Ok(Slot::Leaf(leaf)),
             _ => written(value),
         };
-        let buffers = lowered.reads.iter().map(read).chain(lowered.writes.iter().map(written));
-        let buffers = buffers.collect::<Result<Vec<Slot>>>()?;
-        let moved = lowered.reads.iter().chain(&lowered.writes);
+        let buffers = reads.iter().map(read).chain(writes.iter().map(written)).collect::<Result<Vec<Slot>>>()?;
+        let moved = reads.iter().chain(&writes);
+        let bytes = moved.map(|value| bytes_of(&flow, *value).unwrap_or(0) as u64).sum();
+        kernels.push(Uncompiled { kernel: Arc::new(kernel), schedule });
+        arguments.push(Arguments { sizes, scalars, writes, buffers, reason, bytes });
+    }
+    let executables = compile(&kernels)?;
+    for ((Uncompiled { kernel, schedule }, executable), arguments) in
+        kernels.into_iter().zip(executables).zip(arguments)
+    {
+        let Arguments { sizes, scalars, writes, buffers, reason, bytes } = arguments;
         plan.steps.push(Step {
-            grid: lowered.schedule.grid(&kernel, &lowered.sizes),
-            schedule: lowered.schedule,
+            grid: schedule.grid(&kernel, &sizes),
+            schedule,
             executable,
-            sizes: lowered.sizes,
-            scalars: lowered.scalars,
-            writes: lowered.writes.iter().filter_map(|value| numbers.get(value).copied()).collect(),
+            sizes,
+            scalars,
+            writes: writes.iter().filter_map(|value| numbers.get(value).copied()).collect(),
             last_reads: Vec::new(),
             buffers,
-            reason: partition.groups[group as usize].reason,
-            at: flow.values[lowered.writes[0] as usize].at,
-            bytes: moved.map(|value| bytes_of(&flow, *value).unwrap_or(0) as u64).sum(),
+            reason,
+            at: flow.values[writes[0] as usize].at,
+            bytes,
             kernel,
         });
     }

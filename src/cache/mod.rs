@@ -1,4 +1,8 @@
-//! Bounded caches that keep what was recently used. Generic over what they keep.
+//! Bounded caches that keep what was recently used, in memory and on disk. Generic over what they keep.
+
+// The host alone has nothing to keep there.
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
+pub mod disk;
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -66,6 +70,15 @@ impl<K: Hash + Eq, V: Clone> Cache<K, V> {
         }
     }
 
+    /// Whether the value under `key` is there or being made. Counts for nothing: neither as a hit nor as a use.
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        Q: Hash + Eq + ?Sized,
+        K: Borrow<Q>,
+    {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+    }
+
     /// How many calls found their value.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
@@ -127,6 +140,7 @@ mod tests {
         }
         assert_eq!((cache.hits(), cache.evictions()), (1, 1));
         assert!(cache.get_or_make(&1, never).is_ok_and(|found| found.hit), "1 was used after 2");
+        assert!(cache.contains(&3) && !cache.contains(&2));
         assert!(cache.get_or_make(&2, never).is_err(), "2 was the oldest");
     }
 

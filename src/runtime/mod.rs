@@ -18,7 +18,11 @@ use std::sync::Arc;
 
 use lazuli_codegen::{DeviceFacts, Grid, Kernel, Scalar, Schedule};
 
+use crate::cache::disk::DiskStore;
 use crate::error::Result;
+
+/// Where a runtime keeps its binaries between processes, if anywhere.
+pub type Binaries = Option<Arc<DiskStore>>;
 
 /// One device, opened: its memory, its compiler and one in-order queue.
 ///
@@ -38,9 +42,16 @@ pub trait Runtime: Send + Sync {
     /// Copies device memory to the host, after all work submitted before it.
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()>;
 
-    /// Emits and compiles a kernel. `contraction` allows fused multiply-adds that round once.
+    /// Emits and compiles a kernel, or takes what the store of binaries keeps for its source. `contraction` allows fused
+    /// multiply-adds that round once.
     /// Errors: `Compile`, with the log and the source; `Unsupported`.
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>>;
+
+    /// Whether several threads compiling at once gain time. Where not, one thread compiles one kernel after the other;
+    /// calls from several are still allowed.
+    fn compiles_in_parallel(&self) -> bool {
+        false
+    }
 
     /// Submits one launch.
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()>;
@@ -59,6 +70,11 @@ pub trait Memory: Any + Send + Sync {
 pub trait Executable: Any + Send + Sync {
     /// The emitted source; on the host a printed form of the kernel IR.
     fn source(&self) -> &str;
+
+    /// True where its binary came from the store and no compiler saw its source.
+    fn is_from_disk(&self) -> bool {
+        false
+    }
 }
 
 /// The arguments of one launch, in the order of the kernel's parameters.

@@ -44,9 +44,10 @@ pub fn skip(what: &str, reason: &str) {
     }
 }
 
-/// A device of its own: nobody else moves its counters.
+/// A device of its own: nobody else moves its counters. It keeps nothing on disk, so that what it compiles does not depend on
+/// the runs before.
 pub fn open(name: &str, config: Config) -> Device {
-    Device::open(name, config).unwrap_or_else(|error| panic!("{name} does not open: {error}"))
+    Device::open(name, config.with_disk_cache(false)).unwrap_or_else(|error| panic!("{name} does not open: {error}"))
 }
 
 /// Runs the body once for each device under test, with a fusing handle and one that does not fuse.

@@ -2,7 +2,10 @@
 //!
 //! `LAZULI_TEST_DEVICES=host,opencl:0` names the devices; else the host, `opencl:0` and `cuda:0` are taken where they are.
 
-#![allow(clippy::reversed_empty_ranges, reason = "in `s![]` a negative end counts from the end, and empty ranges are a point")]
+#![allow(
+    clippy::reversed_empty_ranges,
+    reason = "in `s![]` a negative end counts from the end, and empty ranges are a point"
+)]
 
 mod common;
 

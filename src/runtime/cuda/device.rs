@@ -51,7 +51,8 @@ pub(super) struct Properties {
     pub(super) memory_bytes: u64,
     /// True where memory can be had in stream order.
     pub(super) has_pools: bool,
-    driver: i32,
+    /// The newest CUDA that the driver serves.
+    pub(super) driver: i32,
 }
 
 impl Properties {
@@ -74,7 +75,7 @@ impl Properties {
         })
     }
 
-    /// What lowering must know. `compiler` names NVRTC and its target.
+    /// What lowering must know. `compiler` names NVRTC, its target and the driver.
     pub(super) fn facts(&self, compiler: &str) -> DeviceFacts {
         DeviceFacts {
             name: self.name.clone(),
@@ -85,7 +86,7 @@ impl Properties {
             max_parameter_bytes: PARAMETER_BYTES,
             max_allocation_bytes: self.memory_bytes,
             has_f64: true,
-            compiler: format!("{compiler}, driver {}", dotted(self.driver)),
+            compiler: compiler.into(),
         }
     }
 }
@@ -108,6 +109,7 @@ fn driver_version() -> Result<i32, DriverError> {
     Ok(version)
 }
 
-fn dotted(version: i32) -> String {
+/// A version as people write it.
+pub(super) fn dotted(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }

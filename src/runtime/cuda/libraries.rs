@@ -46,6 +46,25 @@ pub(super) fn require_nvrtc() -> Result<(), String> {
     FOUND.get_or_init(find_nvrtc).clone()
 }
 
+/// Where the NVRTC lies that this process has loaded, if the system says so.
+#[cfg(target_os = "linux")]
+pub(super) fn nvrtc_path() -> Option<PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let mut paths = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
+    let is_nvrtc = |path: &&str| {
+        Path::new(path)
+            .file_name()
+            .is_some_and(|name| name.to_str().is_some_and(|name| name.starts_with("libnvrtc.so")))
+    };
+    paths.find(is_nvrtc).map(PathBuf::from)
+}
+
+/// Elsewhere it is not known.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn nvrtc_path() -> Option<PathBuf> {
+    None
+}
+
 fn find_nvrtc() -> Result<(), String> {
     // A folder that the user names comes before whatever the system has.
     if let Some(folder) = env::var_os("LAZULI_NVRTC_DIR") {

@@ -3,6 +3,7 @@
 //! The device's primary context and one stream of our own for each opened device. All work goes through cudarc's plain
 //! functions: its safe layer records two events for each slice, which one stream does not need.
 
+mod compiler;
 mod device;
 mod fault;
 mod handles;
@@ -20,14 +21,14 @@ use std::sync::Arc;
 
 use lazuli_codegen::{DeviceFacts, Dialect, EmitOptions, Kernel, Schedule, emit};
 
+use self::compiler::Compiler;
 use self::device::Properties;
 use self::handles::Handles;
 use self::memory::CudaMemory;
-use self::nvrtc::Target;
 use self::program::{CudaExecutable, Parameters, SourceText};
 use self::staging::Staging;
 use crate::error::{Error, Result};
-use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
+use crate::runtime::{Binaries, Executable, LaunchArgs, Memory, Runtime};
 
 /// One CUDA device, opened.
 pub struct CudaRuntime {
@@ -35,11 +36,11 @@ pub struct CudaRuntime {
     uploads: Staging,
     downloads: Staging,
     facts: DeviceFacts,
-    target: Target,
+    compiler: Compiler,
     handles: Arc<Handles>,
 }
 
-/// One line for each device in order of number, and one for each thing looked for in vain. Opens none.
+/// One line for each device in order of number, and why there is none. Opens none.
 pub(crate) fn candidates() -> (Vec<String>, Vec<String>) {
     let count = match device::count() {
         Ok(count) => count,
@@ -48,14 +49,19 @@ pub(crate) fn candidates() -> (Vec<String>, Vec<String>) {
     let describe = |ordinal| {
         device::description(ordinal).unwrap_or_else(|error| format!("a device that gives {}", fault::text(error)))
     };
-    let absent = libraries::require_nvrtc().err();
-    ((0..count).map(describe).collect(), absent.into_iter().collect())
+    ((0..count).map(describe).collect(), Vec::new())
+}
+
+/// Why NVRTC cannot be loaded, if so.
+pub(crate) fn compiler_absent() -> Option<String> {
+    libraries::require_nvrtc().err()
 }
 
 impl CudaRuntime {
     /// Opens a device by its number among the devices that CUDA shows (`CUDA_VISIBLE_DEVICES` may hide some).
-    /// Errors: `DeviceNotFound` with what was looked for; `Unsupported` where NVRTC is missing; `Driver`.
-    pub fn open(ordinal: usize) -> Result<CudaRuntime> {
+    /// NVRTC is loaded when a kernel is not in the store of binaries; where it is missing, that kernel's compilation fails.
+    /// Errors: `DeviceNotFound` with what was looked for; `Driver`.
+    pub fn open(ordinal: usize, binaries: Binaries) -> Result<CudaRuntime> {
         let name = format!("cuda:{ordinal}");
         let not_found = |looked_for| Error::DeviceNotFound { name: name.clone(), looked_for };
         let count = device::count().map_err(|why| not_found(vec![why]))?;
@@ -64,19 +70,17 @@ impl CudaRuntime {
             let devices = devices.iter().enumerate().map(|(i, device)| format!("cuda:{i} is {device}")).collect();
             return Err(not_found(devices));
         }
-        libraries::require_nvrtc()
-            .map_err(|why| Error::Unsupported { device: name.clone(), what: format!("compiling kernels: {why}") })?;
         let properties = Properties::query(ordinal)
             .map_err(|error| fault::driver(&name, "asking for the device's properties", error))?;
-        let target = Target::new(properties.architecture);
-        let facts = properties.facts(&target.compiler());
+        let compiler = Compiler::new(&properties, binaries);
+        let facts = properties.facts(&compiler.describe());
         let handles = Arc::new(Handles::new(name, &properties)?);
-        Ok(CudaRuntime { uploads: Staging::new(), downloads: Staging::new(), facts, target, handles })
+        Ok(CudaRuntime { uploads: Staging::new(), downloads: Staging::new(), facts, compiler, handles })
     }
 
-    /// Compiles a kernel from its source.
+    /// Takes a kernel from the store, or compiles it from its source.
     fn compile_source(&self, source: SourceText, contraction: bool) -> Result<CudaExecutable> {
-        CudaExecutable::build(&self.handles, source, &self.target, contraction)
+        self.compiler.make(&self.handles, source, contraction)
     }
 }
 
@@ -111,6 +115,10 @@ impl Runtime for CudaRuntime {
         let parameters = Parameters::of(kernel);
         let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, parameters };
         Ok(Arc::new(self.compile_source(source, contraction)?))
+    }
+
+    fn compiles_in_parallel(&self) -> bool {
+        true
     }
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {

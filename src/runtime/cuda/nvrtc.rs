@@ -19,10 +19,31 @@ pub(super) struct Failure {
     pub(super) options: String,
 }
 
+/// Which NVRTC it is, and what it knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Release {
+    pub(super) version: (i32, i32),
+    /// Architectures it compiles for, such as 90; empty where it does not say.
+    pub(super) architectures: Vec<u32>,
+}
+
+impl Release {
+    /// Asks NVRTC, which must be loaded.
+    pub(super) fn loaded() -> Self {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both numbers are ours to write.
+        let asked = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor) }.result();
+        if let Err(error) = asked {
+            tracing::debug!("nvrtcVersion gave {error}");
+        }
+        Self { version: (major, minor), architectures: supported_architectures() }
+    }
+}
+
 impl Target {
     /// The device's own architecture; where this NVRTC is older than the device, PTX for the newest it knows.
-    pub(super) fn new(architecture: u32) -> Self {
-        let known = supported_architectures();
+    pub(super) fn new(release: &Release, architecture: u32) -> Self {
+        let known = &release.architectures;
         let older = known.iter().copied().filter(|&known| known < architecture).max();
         match older {
             Some(older) if !known.contains(&architecture) => {
@@ -32,19 +53,19 @@ impl Target {
         }
     }
 
-    /// Compiler and target for the key of compiled kernels, such as `NVRTC 13.0 --gpu-architecture=sm_90`.
-    pub(super) fn compiler(&self) -> String {
-        let (mut major, mut minor) = (0, 0);
-        // SAFETY: both numbers are ours to write.
-        let asked = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor) }.result();
-        match asked {
-            Ok(()) => format!("NVRTC {major}.{minor} {}", self.option),
-            Err(error) => format!("NVRTC of unknown version ({error}) {}", self.option),
-        }
+    /// Whether the driver can be given this as what compiling for the target gave: it reads to the end of an ELF file or to
+    /// a zero byte.
+    pub(super) fn fits(&self, image: &[u8]) -> bool {
+        if self.machine_code { image.starts_with(b"\x7fELF") } else { image.ends_with(b"\0") }
+    }
+
+    /// The option that names the architecture.
+    pub(super) fn option(&self) -> &str {
+        &self.option
     }
 
     /// Division, square root and subnormals are IEEE's by NVRTC's own default; only contraction has to be said.
-    fn options(&self, contraction: bool) -> [String; 3] {
+    pub(super) fn options(&self, contraction: bool) -> [String; 3] {
         [self.option.clone(), "--std=c++17".into(), format!("--fmad={contraction}")]
     }
 }

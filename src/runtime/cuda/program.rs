@@ -10,7 +10,6 @@ use lazuli_codegen::{DType, IndexWidth, Kernel};
 
 use super::fault;
 use super::handles::Handles;
-use super::nvrtc::{self, Target};
 use crate::error::{Error, Result};
 use crate::runtime::Executable;
 
@@ -52,6 +51,7 @@ pub(super) struct CudaExecutable {
     name: String,
     parameters: Parameters,
     max_group: u32,
+    is_from_disk: bool,
     function: CUfunction,
     module: Module,
 }
@@ -63,22 +63,9 @@ unsafe impl Send for CudaExecutable {}
 unsafe impl Sync for CudaExecutable {}
 
 impl CudaExecutable {
-    /// Compiles a source and loads it. Errors: `Compile` with the log, the options and the source; `Driver`.
-    pub(super) fn build(
-        handles: &Arc<Handles>,
-        source: SourceText,
-        target: &Target,
-        contraction: bool,
-    ) -> Result<Self> {
+    /// Loads what compiling the source gave. Errors: `Driver`.
+    pub(super) fn load(handles: &Arc<Handles>, source: &SourceText, image: &[u8], is_from_disk: bool) -> Result<Self> {
         let name = source.name;
-        let image =
-            nvrtc::compile(source.text, source.entry, target, contraction).map_err(|failure| Error::Compile {
-                device: handles.name.clone(),
-                kernel: name.into(),
-                options: failure.options,
-                log: failure.log,
-                source_text: source.text.into(),
-            })?;
         let entry = CString::new(source.entry).map_err(|_| Error::Internal(format!("a zero byte in {name}")))?;
         let failed = |call: &str, error| fault::driver(&handles.name, format!("{call} for {name}"), error);
         handles.bind()?;
@@ -96,7 +83,8 @@ impl CudaExecutable {
         Ok(Self {
             source: source.text.into(),
             name: name.into(),
-            parameters: source.parameters,
+            parameters: source.parameters.clone(),
+            is_from_disk,
             max_group: u32::try_from(max_group).unwrap_or(0),
             function,
             module,
@@ -134,6 +122,10 @@ impl CudaExecutable {
 impl Executable for CudaExecutable {
     fn source(&self) -> &str {
         &self.source
+    }
+
+    fn is_from_disk(&self) -> bool {
+        self.is_from_disk
     }
 }
 

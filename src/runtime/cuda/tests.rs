@@ -11,9 +11,13 @@ extern "C" __global__ void scale(const float *x, float *y, const int n, const fl
 }"#;
 
 fn device() -> Option<CudaRuntime> {
-    match CudaRuntime::open(0) {
+    if let Err(why) = libraries::require_nvrtc() {
+        println!("SKIP: {why}");
+        return None;
+    }
+    match CudaRuntime::open(0, None) {
         Ok(runtime) => Some(runtime),
-        Err(error @ (Error::DeviceNotFound { .. } | Error::Unsupported { .. })) => {
+        Err(error @ Error::DeviceNotFound { .. }) => {
             println!("SKIP: {error}");
             None
         }
@@ -46,7 +50,7 @@ fn line(groups: u64, group: u32) -> Grid {
 
 #[test]
 fn a_missing_driver_is_an_error_that_names_it() {
-    match CudaRuntime::open(999).map(drop).unwrap_err() {
+    match CudaRuntime::open(999, None).map(drop).unwrap_err() {
         Error::DeviceNotFound { name, looked_for } => {
             assert_eq!(name, "cuda:999");
             let all = looked_for.join("\n");
@@ -193,7 +197,7 @@ fn memory_of_another_runtime_is_refused_and_outlives_its_own() {
 
 /// NVRTC needs no device, so its half is tested on machines without one too.
 mod compiler {
-    use super::super::nvrtc::{Target, compile};
+    use super::super::nvrtc::{Release, Target, compile};
     use super::*;
 
     fn found() -> bool {
@@ -207,7 +211,7 @@ mod compiler {
     }
 
     fn image(source: &str, architecture: u32, contraction: bool) -> Result<Vec<u8>, String> {
-        compile(source, "scale", &Target::new(architecture), contraction)
+        compile(source, "scale", &Target::new(&Release::loaded(), architecture), contraction)
             .map_err(|failure| format!("{}\n{}", failure.options, failure.log))
     }
 
@@ -218,7 +222,13 @@ mod compiler {
         }
         let cubin = image(SCALE, 90, false).unwrap();
         assert_eq!(&cubin[..4], b"\x7fELF");
-        assert!(Target::new(90).compiler().contains("--gpu-architecture=sm_90"), "{}", Target::new(90).compiler());
+        let release = Release::loaded();
+        assert!(release.version.0 >= 12, "{release}");
+        let target = Target::new(&release, 90);
+        assert_eq!(target.option(), "--gpu-architecture=sm_90");
+        assert!(target.fits(&cubin) && !target.fits(b"PTX\0"));
+        let path = libraries::nvrtc_path();
+        assert!(path.as_ref().is_some_and(|path| path.is_file()) || !cfg!(target_os = "linux"), "{path:?}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use self::memory::OpenClMemory;
 use self::platform::Limits;
 use self::program::{OpenClExecutable, SourceText};
 use crate::error::{Error, Result};
-use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
+use crate::runtime::{Binaries, Executable, LaunchArgs, Memory, Runtime};
 
 pub(crate) use self::platform::Class;
 
@@ -30,6 +30,7 @@ pub(crate) use self::platform::Class;
 pub struct OpenClRuntime {
     handles: Arc<Handles>,
     limits: Limits,
+    binaries: Binaries,
 }
 
 /// A device that could be opened: its number is its place in the list.
@@ -47,9 +48,10 @@ pub(crate) fn candidates() -> (Vec<Candidate>, Vec<String>) {
 }
 
 impl OpenClRuntime {
-    /// Opens a device by number: GPUs first over all platforms, then accelerators, then CPUs.
+    /// Opens a device by number: GPUs first over all platforms, then accelerators, then CPUs. Programs that are in the store
+    /// are not built from their sources again.
     /// Errors: `DeviceNotFound` with what was looked for; `Driver`.
-    pub fn open(index: usize) -> Result<OpenClRuntime> {
+    pub fn open(index: usize, binaries: Binaries) -> Result<OpenClRuntime> {
         let name = format!("opencl:{index}");
         let (listed, absent) = platform::list();
         let Some(listed_device) = listed.get(index) else {
@@ -64,12 +66,12 @@ impl OpenClRuntime {
         let limits =
             platform::limits(listed_device).map_err(|error| fault::driver(&name, "clGetDeviceInfo", error.0))?;
         let handles = Arc::new(Handles::new(name, listed_device.device.id())?);
-        Ok(OpenClRuntime { handles, limits })
+        Ok(OpenClRuntime { handles, limits, binaries })
     }
 
     /// Builds a kernel from its source.
     fn compile_source(&self, source: &SourceText) -> Result<OpenClExecutable> {
-        OpenClExecutable::build(&self.handles, source, &self.limits.options)
+        OpenClExecutable::make(&self.handles, source, &self.limits, &self.binaries)
     }
 }
 
@@ -95,6 +97,10 @@ impl Runtime for OpenClRuntime {
         let emitted = emit(kernel, &schedule, Dialect::OpenClC, &EmitOptions { contraction });
         let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, index: kernel.index };
         Ok(Arc::new(self.compile_source(&source)?))
+    }
+
+    fn compiles_in_parallel(&self) -> bool {
+        self.limits.builds_in_parallel
     }
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {

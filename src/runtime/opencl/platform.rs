@@ -26,6 +26,10 @@ const LOADER_MISSING: [i32; 2] =
 /// What the ICD loader answers where no vendor is registered.
 const NO_PLATFORM: i32 = -1001;
 
+/// A platform whose builds do not overlap: they share one LLVM under one lock, so that threads would gain nothing, and we do
+/// not know its older versions to be safe.
+const POCL: &str = "Portable Computing Language";
+
 /// One device, with what tells it apart.
 pub(super) struct Listed {
     pub(super) device: Device,
@@ -141,6 +145,8 @@ pub(super) struct Limits {
     pub(super) max_items: Vec<usize>,
     /// Options of every build.
     pub(super) options: String,
+    /// Whether the driver builds several programs at once.
+    pub(super) builds_in_parallel: bool,
 }
 
 /// Asks the driver for a device's limits.
@@ -148,10 +154,12 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
     let device = &listed.device;
     let options = build_options(device);
     let compiler = format!(
-        "{} {}; {}; driver {}; {options}",
+        "{} {}; {} {} {}; driver {}; {options}",
         listed.platform_name.trim(),
         listed.platform.version()?.trim(),
+        device.vendor()?.trim(),
         listed.name,
+        device.version()?.trim(),
         device.driver_version()?.trim(),
     );
     let facts = DeviceFacts {
@@ -170,6 +178,7 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
         global_memory_bytes: device.global_mem_size()?,
         max_items: device.max_work_item_sizes()?,
         options,
+        builds_in_parallel: listed.platform_name.trim() != POCL,
     })
 }
 

@@ -11,14 +11,17 @@ use opencl3::kernel::{
     release_kernel,
 };
 use opencl3::program::{
-    CL_PROGRAM_BUILD_LOG, build_program, create_program_with_source, get_program_build_data, release_program,
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_binary, create_program_with_source,
+    get_program_build_data, get_program_info, release_program,
 };
 use opencl3::types::{cl_int, cl_kernel, cl_program};
 
 use super::fault;
 use super::handles::Handles;
+use super::platform::Limits;
+use crate::cache::disk::key_of;
 use crate::error::{Error, Result};
-use crate::runtime::Executable;
+use crate::runtime::{Binaries, Executable};
 
 /// A compiled kernel. It holds its arguments, so a launch sets and submits them under the lock.
 pub(super) struct OpenClExecutable {
@@ -27,6 +30,7 @@ pub(super) struct OpenClExecutable {
     index: IndexWidth,
     parameters: usize,
     max_group: usize,
+    is_from_disk: bool,
     kernel: Mutex<Kernel>,
     handles: Arc<Handles>,
 }
@@ -43,25 +47,45 @@ pub(super) struct SourceText<'a> {
 }
 
 impl OpenClExecutable {
-    /// Builds a source. Errors: `Compile` with the log, the options and the source.
-    pub(super) fn build(handles: &Arc<Handles>, source: &SourceText, options: &str) -> Result<Self> {
-        let failed =
-            |call: &str, code: cl_int| fault::driver(&handles.name, format!("{call} for {}", source.name), code);
-        let program = create_program_with_source(handles.context, &[source.text])
-            .map_err(|code| failed("clCreateProgramWithSource", code))?;
-        let program = Program(program);
-        let c_options = c_string(options)?;
-        let entry = c_string(source.entry)?;
-        build_program(program.0, &[handles.device], &c_options, None, ptr::null_mut()).map_err(|code| {
-            Error::Compile {
-                device: handles.name.clone(),
-                kernel: source.name.into(),
-                options: options.into(),
-                log: program.log(handles, code),
-                source_text: source.text.into(),
+    /// Takes the kernel from the store of binaries, else builds its source and keeps the binary.
+    /// Errors: `Compile` with the log, the options and the source; `Driver`.
+    pub(super) fn make(
+        handles: &Arc<Handles>,
+        source: &SourceText,
+        limits: &Limits,
+        binaries: &Binaries,
+    ) -> Result<Self> {
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = (!limits.builds_in_parallel).then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(binaries) = binaries else {
+            return Self::new(handles, source, &Program::from_source(handles, source, &limits.options)?, false);
+        };
+        // The compiler's line tells platform, device, driver and options; the generator's version is this crate's.
+        let compiler = limits.facts.compiler.as_bytes();
+        let version = env!("CARGO_PKG_VERSION").as_bytes();
+        let key = key_of(&[b"opencl", version, compiler, source.entry.as_bytes(), source.text.as_bytes()]);
+        if let Some(binary) = binaries.get(&key) {
+            let made = Program::from_binary(handles, source, &limits.options, &binary)
+                .and_then(|program| Self::new(handles, source, &program, true));
+            match made {
+                Ok(made) => return Ok(made),
+                Err(error) => tracing::debug!(kernel = source.name, %error, "a stored binary was refused"),
             }
-        })?;
-        let kernel = create_kernel(program.0, &entry).map_err(|code| failed("clCreateKernel", code))?;
+        }
+        let program = Program::from_source(handles, source, &limits.options)?;
+        let made = Self::new(handles, source, &program, false)?;
+        match program.binary() {
+            Ok(binary) => binaries.put(&key, &binary),
+            Err(why) => tracing::debug!(kernel = source.name, why, "the binary is not kept"),
+        }
+        Ok(made)
+    }
+
+    /// The kernel in a program that is built.
+    fn new(handles: &Arc<Handles>, source: &SourceText, program: &Program, is_from_disk: bool) -> Result<Self> {
+        let failed = |call: &str, code: cl_int| failed(handles, source, call, code);
+        let kernel =
+            create_kernel(program.0, &c_string(source.entry)?).map_err(|code| failed("clCreateKernel", code))?;
         let kernel = Kernel(kernel);
         let parameters =
             get_kernel_data(kernel.0, CL_KERNEL_NUM_ARGS).map_err(|code| failed("clGetKernelInfo", code))?;
@@ -73,6 +97,7 @@ impl OpenClExecutable {
             index: source.index,
             parameters: number(&parameters),
             max_group: number(&max_group),
+            is_from_disk,
             kernel: Mutex::new(kernel),
             handles: handles.clone(),
         })
@@ -115,6 +140,10 @@ impl Executable for OpenClExecutable {
     fn source(&self) -> &str {
         &self.source
     }
+
+    fn is_from_disk(&self) -> bool {
+        self.is_from_disk
+    }
 }
 
 /// A kernel object. Whoever sets its arguments holds the lock around it.
@@ -136,6 +165,44 @@ impl Drop for Kernel {
 struct Program(cl_program);
 
 impl Program {
+    /// Builds a source. Errors: `Compile` with the log, the options and the source; `Driver`.
+    fn from_source(handles: &Handles, source: &SourceText, options: &str) -> Result<Self> {
+        let program = create_program_with_source(handles.context, &[source.text])
+            .map_err(|code| failed(handles, source, "clCreateProgramWithSource", code))?;
+        Self(program).built(handles, source, options)
+    }
+
+    /// Takes what `binary` gave, for the same device and driver. Errors: `Compile`, `Driver`.
+    fn from_binary(handles: &Handles, source: &SourceText, options: &str, binary: &[u8]) -> Result<Self> {
+        // SAFETY: the context was made of this device, and the driver copies the binary.
+        let program = unsafe { create_program_with_binary(handles.context, &[handles.device], &[binary]) }
+            .map_err(|code| failed(handles, source, "clCreateProgramWithBinary", code))?;
+        Self(program).built(handles, source, options)
+    }
+
+    fn built(self, handles: &Handles, source: &SourceText, options: &str) -> Result<Self> {
+        let c_options = c_string(options)?;
+        match build_program(self.0, &[handles.device], &c_options, None, ptr::null_mut()) {
+            Ok(()) => Ok(self),
+            Err(code) => Err(Error::Compile {
+                device: handles.name.clone(),
+                kernel: source.name.into(),
+                options: options.into(),
+                log: self.log(handles, code),
+                source_text: source.text.into(),
+            }),
+        }
+    }
+
+    /// The binary for the one device of the program, or why there is none.
+    fn binary(&self) -> Result<Vec<u8>, String> {
+        let binaries: Vec<Vec<u8>> = get_program_info(self.0, CL_PROGRAM_BINARIES)
+            .map_err(|code| format!("clGetProgramInfo gave {}", fault::text(code)))?
+            .into();
+        let binary = binaries.into_iter().next().unwrap_or_default();
+        if binary.is_empty() { Err("the driver gave none".into()) } else { Ok(binary) }
+    }
+
     /// The build log, with the code where the driver left none.
     fn log(&self, handles: &Handles, code: cl_int) -> String {
         let log = get_program_build_data(self.0, handles.device, CL_PROGRAM_BUILD_LOG).unwrap_or_default();
@@ -146,11 +213,15 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: this is the one reference made by clCreateProgramWithSource.
+        // SAFETY: this is the one reference made by the call that created it.
         if let Err(code) = unsafe { release_program(self.0) } {
             tracing::warn!("clReleaseProgram gave {}", fault::text(code));
         }
     }
+}
+
+fn failed(handles: &Handles, source: &SourceText, call: &str, code: cl_int) -> Error {
+    fault::driver(&handles.name, format!("{call} for {}", source.name), code)
 }
 
 fn c_string(text: &str) -> Result<CString> {

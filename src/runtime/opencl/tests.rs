@@ -11,7 +11,7 @@ kernel void scale(global const float *x, global float *y, const int n, const flo
 }";
 
 fn device() -> Option<OpenClRuntime> {
-    match OpenClRuntime::open(0) {
+    match OpenClRuntime::open(0, None) {
         Ok(runtime) => Some(runtime),
         Err(error @ Error::DeviceNotFound { .. }) => {
             println!("SKIP: {error}");
