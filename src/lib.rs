@@ -36,6 +36,8 @@ mod device;
 
 mod plan;
 
+mod compile;
+
 mod evaluate;
 
 mod explain;

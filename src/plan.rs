@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lazuli_codegen::{DType, DeviceFacts, Grid, Kernel, Schedule};
 use rustc_hash::FxHashMap;
 
+use crate::compile::Uncompiled;
 use crate::error::{Error, Place, Result};
 use crate::fuse::flow::{Flow, FlowOp, ValueId};
 use crate::fuse::{Limits, Partition, Reason};
@@ -61,14 +62,6 @@ pub enum Slot {
     Leaf(u32),
     /// A value of this plan, by number.
     Value(u32),
-}
-
-/// A kernel that is not compiled yet.
-pub struct Uncompiled {
-    /// The kernel.
-    pub kernel: Arc<Kernel>,
-    /// How the device runs it.
-    pub schedule: Schedule,
 }
 
 /// What a kernel is launched with, and why it is there.

@@ -94,7 +94,8 @@ impl Runtime for OpenClRuntime {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
-        let emitted = emit(kernel, &schedule, Dialect::OpenClC, &EmitOptions { contraction });
+        let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "OpenClC")
+            .in_scope(|| emit(kernel, &schedule, Dialect::OpenClC, &EmitOptions { contraction }));
         let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, index: kernel.index };
         Ok(Arc::new(self.compile_source(&source)?))
     }
