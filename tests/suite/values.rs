@@ -304,7 +304,10 @@ fn mul_add_rounds_once() {
     });
 }
 
-fn int_unary<T: Int>() -> Vec<(&'static str, fn(&Array<T>) -> Array<T>, fn(T) -> T)> {
+/// A name, how it is recorded, and the right value.
+type IntUnary<T> = (&'static str, fn(&Array<T>) -> Array<T>, fn(T) -> T);
+
+fn int_unary<T: Int>() -> Vec<IntUnary<T>> {
     vec![
         ("abs", |x| x.abs(), |x| T::wrap(x.int().abs())),
         ("sign", |x| x.sign(), |x| T::wrap(x.int().signum())),
