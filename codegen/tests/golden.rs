@@ -16,7 +16,13 @@ fn emitted_text_is_as_recorded() {
         verify_kernel(&kernel, &schedule).unwrap_or_else(|error| panic!("{name}: {error}"));
         for dialect in Dialect::ALL {
             let file = folder.join(format!("{name}.{}", dialect.file_extension()));
-            let source = emit(&kernel, &schedule, dialect, &EmitOptions::default());
+            // A kernel of functions under a CPU's schedule shows how they are written there.
+            let options = EmitOptions { cpu_math: name == "transcend_f32_cpu", ..Default::default() };
+            let source = emit(&kernel, &schedule, dialect, &options);
+            if dialect == Dialect::CudaC {
+                let other = EmitOptions { cpu_math: !options.cpu_math, ..options };
+                assert_eq!(source, emit(&kernel, &schedule, dialect, &other), "{name}");
+            }
             expected.push(file.clone());
             if is_blessing {
                 fs::write(&file, &source.text).expect("golden file written");

@@ -28,7 +28,7 @@ fn opencl_accepts_every_golden_kernel() {
         Err(reason) => return println!("SKIP golden_compiles: {reason}"),
     };
     for (file, text) in golden("cl") {
-        opencl.build(&text).unwrap_or_else(|log| panic!("{}:\n{log}", file.display()));
+        assert_eq!(opencl.build_log(&text), Ok(String::new()), "{}", file.display());
     }
 }
 
@@ -111,14 +111,20 @@ fn both_accept_every_operation_on_every_type() {
         for schedule in [INNER, group(128, 2), group(1, 4), rows(64, 1, 2, 0)] {
             let kernel = every_operation(dtype, &schedule);
             verify_kernel(&kernel, &schedule).unwrap_or_else(|error| panic!("{dtype}: {error}"));
-            let text = |dialect| emit(&kernel, &schedule, dialect, &EmitOptions::default()).text;
+            let text = |dialect, cpu_math| {
+                emit(&kernel, &schedule, dialect, &EmitOptions { cpu_math, ..Default::default() }).text
+            };
             let is_gpu = matches!(schedule, Schedule::Group { tree, .. } if tree.lanes > 1);
             if let (Ok(opencl), false) = (&opencl, is_gpu) {
-                let text = text(Dialect::OpenClC);
-                opencl.build(&text).unwrap_or_else(|log| panic!("{dtype} under {schedule:?}:\n{log}\n{text}"));
+                let has_own_math = matches!(dtype, DType::F32 | DType::F16);
+                for cpu_math in if has_own_math { [false, true].as_slice() } else { &[false] } {
+                    let text = text(Dialect::OpenClC, *cpu_math);
+                    let log = opencl.build_log(&text);
+                    assert_eq!(log, Ok(String::new()), "{dtype} under {schedule:?}:\n{text}");
+                }
             }
             if let (Ok(nvrtc), true) = (&nvrtc, is_gpu) {
-                let text = text(Dialect::CudaC);
+                let text = text(Dialect::CudaC, false);
                 nvrtc.ptx(&text).unwrap_or_else(|log| panic!("{dtype} under {schedule:?}:\n{log}\n{text}"));
             }
         }

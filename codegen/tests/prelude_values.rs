@@ -360,6 +360,50 @@ fn halves_round_after_every_operation() {
     }
 }
 
+#[test]
+fn halves_multiply_and_add_with_one_rounding() {
+    let Some(opencl) = device("halves_multiply_and_add_with_one_rounding") else { return };
+    let fused = |dtype: DType, columns: &[Vec<u64>; 3]| {
+        let inputs = columns.each_ref().map(|column| (dtype, column.as_slice()));
+        run(&opencl, &inputs, |k, body, v| vec![k.value(body, dtype, Expr::MulAdd(v[0], v[1], v[2]))]).remove(0)
+    };
+    for dtype in [DType::F16, DType::BF16] {
+        let (mut a, mut b, mut c) = (Vec::new(), Vec::new(), Vec::new());
+        let all = float_patterns(dtype);
+        for (at, &pattern) in all.iter().enumerate() {
+            let other = all[at * 7919 % all.len()];
+            let product = float(dtype, pattern) * float(dtype, other);
+            // Sums of all sizes, and products far above and far below the addend, near its ties.
+            for addend in
+                [all[at * 104_729 % all.len()], float_bits(dtype, product), float_bits(dtype, product / 3e4), 1]
+            {
+                a.push(pattern);
+                b.push(other);
+                c.push(addend);
+            }
+        }
+        let columns = [a, b, c];
+        for (at, &result) in fused(dtype, &columns).iter().enumerate() {
+            let [a, b, c] = columns.each_ref().map(|column| float(dtype, column[at]));
+            let product = (a as f32) * (b as f32);
+            let is_exact = f64::from(product) == a * b;
+            if !(a * b + c).is_finite() || !is_exact {
+                continue;
+            }
+            // In f64, then with the last bit set where that is not exact.
+            let (product, sum) = (a * b, a * b + c);
+            let from_c = sum - product;
+            let error = (product - (sum - from_c)) + (c - from_c);
+            let toward = if (error > 0.0) == (sum > 0.0) { 1 } else { u64::MAX };
+            let is_even = sum.to_bits() & 1 == 0;
+            let odd = if error != 0.0 && is_even { f64::from_bits(sum.to_bits().wrapping_add(toward)) } else { sum };
+            assert_same_float(dtype, result, float_bits(dtype, odd), || format!("{a:e} * {b:e} + {c:e} in {dtype}"));
+        }
+    }
+    let [a, b, c] = [9.25, -2.71875, 1.192_092_9e-7].map(|value| vec![float_bits(DType::F16, value)]);
+    assert_eq!(float(DType::F16, fused(DType::F16, &[a, b, c])[0]), -25.140_625);
+}
+
 /// NumPy's `npy_divmod` in f64, for operands whose quotient is far from f64's limits.
 fn numpy_divmod(a: f64, b: f64) -> (f64, f64) {
     let mut rest = a % b;

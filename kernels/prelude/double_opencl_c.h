@@ -2,3 +2,4 @@
 
 typedef double f64;
 #define f64_bits(x) as_ulong(x)
+#define f64_of_bits(bits) as_double(bits)

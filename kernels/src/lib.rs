@@ -31,6 +31,11 @@ pub mod prelude {
     pub const BF16_INTEGERS: &str = include_str!("../prelude/bf16_integers.h");
     /// f64 to f32 by rounding to odd.
     pub const ROUND_TO_ODD: &str = include_str!("../prelude/round_to_odd.h");
+    /// `a * b + c` of f16 and bf16, up to the rounding.
+    pub const MUL_ADD: &str = include_str!("../prelude/mul_add.h");
+    /// f32 functions of which a CPU's OpenCL compiler can make vectors; computed in f64. Its functions and macros are for
+    /// picking: each names what it needs, and the two macros at the end define the functions proper.
+    pub const MATH_CPU: &str = include_str!("../prelude/math_cpu.h");
     /// Wide loads and stores, as macros that define them for one type and width.
     pub const WIDE: &str = include_str!("../prelude/wide.h");
 }

@@ -29,7 +29,7 @@ use crate::{Access, DType, Dialect, Kernel, Schedule, Stmt, Var, VarType};
 use elements::Kept;
 use facts::Facts;
 use group::Group;
-use prelude::Prelude;
+use prelude::{Prelude, Section};
 use text::Text;
 use writer::{LINE, Writer};
 
@@ -39,6 +39,9 @@ pub struct EmitOptions {
     /// True lets the compiler contract `a * b + c` into one rounding. OpenCL C says it in the source; for CUDA C the
     /// runtime says it by `--fmad`.
     pub contraction: bool,
+    /// True for OpenCL on a CPU that has f64: f32 functions are written out in f64, of which its compiler makes vectors,
+    /// where the language's own are calls that it makes one by one. CUDA C takes no notice.
+    pub cpu_math: bool,
 }
 
 /// An emitted kernel.
@@ -54,7 +57,7 @@ pub struct Source {
 pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &EmitOptions) -> Source {
     let entry = entry_name(&kernel.name);
     let kernel = &*recompute::recompute(kernel, schedule);
-    let mut emitter = Emitter::new(kernel, schedule, dialect);
+    let mut emitter = Emitter::new(kernel, schedule, dialect, options);
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
@@ -70,7 +73,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
         } else {
             "#pragma OPENCL FP_CONTRACT OFF\n"
         });
-        if uses_f64(kernel) {
+        if uses_f64(kernel) || emitter.prelude.uses(Section::MathCpu) {
             text.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
         }
         text.push('\n');
@@ -109,6 +112,7 @@ struct Emitter<'a> {
     kernel: &'a Kernel,
     schedule: &'a Schedule,
     dialect: Dialect,
+    cpu_math: bool,
     words: &'static Spelling,
     names: Names,
     facts: Facts,
@@ -133,11 +137,12 @@ struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    fn new(kernel: &'a Kernel, schedule: &'a Schedule, dialect: Dialect) -> Self {
+    fn new(kernel: &'a Kernel, schedule: &'a Schedule, dialect: Dialect, options: &EmitOptions) -> Self {
         Emitter {
             kernel,
             schedule,
             dialect,
+            cpu_math: options.cpu_math && dialect == Dialect::OpenClC,
             words: dialect.spelling(),
             names: Names::new(kernel),
             facts: Facts::new(kernel, schedule),

@@ -34,8 +34,7 @@ impl Emitter<'_> {
             }
             UnaryOp::Round => self.math("rint", dtype, &[x]),
             UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite => self.float_test(op.name(), dtype, x),
-            UnaryOp::Sqrt
-            | UnaryOp::Cbrt
+            UnaryOp::Cbrt
             | UnaryOp::Exp
             | UnaryOp::Exp2
             | UnaryOp::Expm1
@@ -55,11 +54,9 @@ impl Emitter<'_> {
             | UnaryOp::Asinh
             | UnaryOp::Acosh
             | UnaryOp::Atanh
-            | UnaryOp::Floor
-            | UnaryOp::Ceil
-            | UnaryOp::Trunc
             | UnaryOp::Erf
-            | UnaryOp::Erfc => self.math(op.name(), dtype, &[x]),
+            | UnaryOp::Erfc => self.function(op.name(), dtype, &[x]),
+            UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc => self.math(op.name(), dtype, &[x]),
         }
     }
 
@@ -86,9 +83,8 @@ impl Emitter<'_> {
             BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDivide | BinaryOp::Remainder => {
                 self.integer_call("DIVISION", dtype, op.name(), &[a, b])
             }
-            BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign => {
-                self.math(op.name(), dtype, &[a, b])
-            }
+            BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot => self.function(op.name(), dtype, &[a, b]),
+            BinaryOp::Copysign => self.math(op.name(), dtype, &[a, b]),
             BinaryOp::Minimum | BinaryOp::Maximum if is_float => {
                 self.float_call("FLOAT_ORDER", dtype, op.name(), &[a, b])
             }
@@ -100,6 +96,11 @@ impl Emitter<'_> {
             BinaryOp::Shl | BinaryOp::Shr => self.integer_call("SHIFT", dtype, op.name(), &[a, b]),
             BinaryOp::Eq => Text::infix(a, "==", b, Binding::Equality),
             BinaryOp::Ne => Text::infix(a, "!=", b, Binding::Equality),
+            // clang warns of a bool compared with a constant.
+            BinaryOp::Lt if dtype == DType::Bool => Text::infix(&Text::prefix("!", a), "&", b, Binding::BitAnd),
+            BinaryOp::Le if dtype == DType::Bool => Text::infix(&Text::prefix("!", a), "|", b, Binding::BitOr),
+            BinaryOp::Gt if dtype == DType::Bool => Text::infix(a, "&", &Text::prefix("!", b), Binding::BitAnd),
+            BinaryOp::Ge if dtype == DType::Bool => Text::infix(a, "|", &Text::prefix("!", b), Binding::BitOr),
             BinaryOp::Lt => Text::infix(a, "<", b, Binding::Relation),
             BinaryOp::Le => Text::infix(a, "<=", b, Binding::Relation),
             BinaryOp::Gt => Text::infix(a, ">", b, Binding::Relation),
@@ -109,7 +110,8 @@ impl Emitter<'_> {
 
     pub(super) fn mul_add(&mut self, dtype: DType, a: &Text, b: &Text, c: &Text) -> Text {
         if dtype.is_half() {
-            let wide = self.math("fma", DType::F32, &[a, b, c]);
+            self.prelude.section(Section::MulAdd);
+            let wide = Text::call("f32_odd_mul_add", &[a, b, c]);
             return self.rounded(dtype, &wide);
         }
         self.math("fma", dtype, &[a, b, c])
@@ -177,6 +179,14 @@ impl Emitter<'_> {
     fn rounded(&mut self, dtype: DType, x: &Text) -> Text {
         let name = self.prelude.half(dtype);
         Text::call(&format!("{name}_round"), &[x])
+    }
+
+    /// A function that a device computes in many steps: ours where that is the faster one.
+    fn function(&mut self, name: &str, dtype: DType, arguments: &[&Text]) -> Text {
+        if self.cpu_math && dtype == DType::F32 {
+            return Text::call(&self.prelude.cpu_math(name, arguments.len()), arguments);
+        }
+        self.math(name, dtype, arguments)
     }
 
     /// A function of the language's math library; CUDA C names those of f32 with an f at the end.

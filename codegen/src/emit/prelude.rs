@@ -18,6 +18,8 @@ pub(super) enum Section {
     Bf16Integers,
     RoundToOdd,
     Casts,
+    MulAdd,
+    MathCpu,
     Wide,
 }
 
@@ -41,6 +43,8 @@ impl Section {
             (Section::Bf16Integers, _) => sections::BF16_INTEGERS,
             (Section::RoundToOdd, _) => sections::ROUND_TO_ODD,
             (Section::Casts, _) => sections::CASTS,
+            (Section::MulAdd, _) => sections::MUL_ADD,
+            (Section::MathCpu, _) => sections::MATH_CPU,
             (Section::Wide, _) => sections::WIDE,
         }
     }
@@ -80,10 +84,32 @@ impl Prelude {
         dtype.name()
     }
 
+    /// Uses f32's function `name` of so many arguments as a CPU should compute it; returns its name.
+    pub fn cpu_math(&mut self, name: &str, arguments: usize) -> String {
+        let function = format!("f32_{name}");
+        let line = match arguments {
+            1 => format!("LAZULI_OF_NUMBER({function}, {function}_number)"),
+            _ => format!("LAZULI_OF_NUMBERS({function}, {function}_number, {function}_nan)"),
+        };
+        self.section(Section::Double);
+        self.define(Section::MathCpu, line);
+        function
+    }
+
+    /// True where a section is used.
+    pub fn uses(&self, section: Section) -> bool {
+        self.used.contains_key(&section)
+    }
+
     /// The text to put before the kernel; empty where it uses nothing.
     pub fn text(&self, dialect: Dialect) -> String {
         let mut functions = String::new();
         for (&section, lines) in self.used.iter().filter(|(section, _)| !section.is_vocabulary()) {
+            if section == Section::MathCpu {
+                picked(section.text(dialect), lines).iter().for_each(|line| push_line(&mut functions, line));
+                lines.iter().for_each(|line| push_line(&mut functions, line));
+                continue;
+            }
             for paragraph in section.text(dialect).split("\n\n") {
                 let is_needed = match defined_macro(paragraph) {
                     Some(name) => lines.iter().any(|line| line.starts_with(&format!("{name}("))),
@@ -119,6 +145,35 @@ fn push_line(text: &mut String, line: &str) {
 /// Comments are for those who read the prelude itself.
 fn is_code(line: &str) -> bool {
     !line.starts_with("//") && !line.is_empty()
+}
+
+/// The lines of those paragraphs that `lines` or later paragraphs picked need.
+fn picked<'a>(text: &'a str, lines: &[String]) -> Vec<&'a str> {
+    let mut needed = lines.join("\n");
+    let mut picked: Vec<Vec<&str>> = Vec::new();
+    for paragraph in text.rsplit("\n\n") {
+        let code: Vec<&str> = paragraph.lines().filter(|line| is_code(line)).collect();
+        if code.iter().filter_map(|line| picked_name(line)).any(|name| has_word(&needed, name)) {
+            needed.push('\n');
+            needed.push_str(&code.join("\n"));
+            picked.push(code);
+        }
+    }
+    picked.into_iter().rev().flatten().collect()
+}
+
+/// The function or macro that begins on a line.
+fn picked_name(line: &str) -> Option<&str> {
+    match line.strip_prefix("FN ") {
+        Some(function) => function.split('(').next()?.rsplit(' ').next(),
+        None => line.starts_with("#define ").then(|| defined_word(line)),
+    }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    text.match_indices(word)
+        .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next()))
 }
 
 /// The word a line of the vocabulary defines, a type or a macro.

@@ -62,7 +62,9 @@ impl Text {
 
     /// `condition ? on_true : on_false`.
     pub fn choice(condition: &Text, on_true: &Text, on_false: &Text) -> Self {
-        let [condition, on_true, on_false] = [condition, on_true, on_false].map(|text| text.within(Binding::BitOr));
+        // clang warns of a bare `a & b` before a question mark.
+        let condition = condition.within(Binding::Equality);
+        let [on_true, on_false] = [on_true, on_false].map(|text| text.within(Binding::BitOr));
         Self::new(format!("{condition} ? {on_true} : {on_false}"), Binding::Choice)
     }
 

@@ -9,6 +9,7 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
     let mut all = vec![
         (triad(), linear(4)),
         (triad(), INNER),
+        (transcend(), INNER),
         (chain(), linear(4)),
         (broadcast(), linear(4)),
         (broadcast(), INNER),
@@ -46,6 +47,29 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
     .collect::<Vec<_>>();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all
+}
+
+/// `sqrt(a * a + b * b) * exp(-c) + 0.5 * sin(a)`.
+pub fn transcend() -> Kernel {
+    let mut k = Builder::new("transcend_f32");
+    let (a, b, c, out) = (k.input(DType::F32), k.input(DType::F32), k.input(DType::F32), k.output(DType::F32));
+    let factor = k.scalar(DType::F32);
+    let here = at(None, &[(k.parallel(), None)]);
+    let mut body = Vec::new();
+    let [a, b, c] = [a, b, c].map(|buffer| k.load(&mut body, buffer, &here, true));
+    let a_square = k.binary(&mut body, BinaryOp::Mul, a, a);
+    let b_square = k.binary(&mut body, BinaryOp::Mul, b, b);
+    let sum = k.binary(&mut body, BinaryOp::Add, a_square, b_square);
+    let length = k.unary(&mut body, UnaryOp::Sqrt, sum);
+    let minus = k.unary(&mut body, UnaryOp::Neg, c);
+    let decay = k.unary(&mut body, UnaryOp::Exp, minus);
+    let first = k.binary(&mut body, BinaryOp::Mul, length, decay);
+    let factor = k.value(&mut body, DType::F32, Expr::Scalar(factor));
+    let sine = k.unary(&mut body, UnaryOp::Sin, a);
+    let second = k.binary(&mut body, BinaryOp::Mul, factor, sine);
+    let result = k.binary(&mut body, BinaryOp::Add, first, second);
+    k.store(&mut body, out, &here, result, true);
+    k.finish(body)
 }
 
 /// `b + s * c`, the STREAM triad.

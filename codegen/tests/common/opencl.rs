@@ -16,11 +16,12 @@ use opencl3::{
     memory::{Buffer, CL_MEM_READ_WRITE, ClMem},
     platform::get_platforms,
     program::Program,
-    types::CL_TRUE,
+    types::{CL_TRUE, cl_device_id},
 };
 
 pub struct OpenCl {
     context: Context,
+    device: cl_device_id,
     queue: CommandQueue,
     /// What was built, by its text: compiling takes longer than running.
     programs: RefCell<HashMap<String, Program>>,
@@ -50,12 +51,18 @@ impl OpenCl {
         // Deprecated in OpenCL 2.0, and the only call of 1.2.
         #[allow(deprecated, reason = "devices of OpenCL 1.2 have no other")]
         let queue = CommandQueue::create_default(&context, 0).map_err(|error| error.to_string())?;
-        Ok(Self { context, queue, programs: RefCell::default(), _turn: turn })
+        Ok(Self { context, device: id, queue, programs: RefCell::default(), _turn: turn })
     }
 
     /// Builds `text`; the error is the compiler's log.
     pub fn build(&self, text: &str) -> Result<Program, String> {
         Program::create_and_build_from_source(&self.context, text, "")
+    }
+
+    /// What the compiler says of `text`, which it accepts; the error is its log where it does not.
+    pub fn build_log(&self, text: &str) -> Result<String, String> {
+        let log = self.build(text)?.get_build_log(self.device).map_err(|error| error.to_string())?;
+        Ok(log.trim_end_matches('\0').trim().to_owned())
     }
 
     /// Builds `text` and runs `entry` over `global` work-items in groups of `local`.

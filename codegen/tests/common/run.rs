@@ -1,6 +1,6 @@
 //! Runs emitted kernels on an OpenCL device, and folds along a tree as the device should.
 
-use lazuli_codegen::{Dialect, EmitOptions, IndexWidth, Kernel, Schedule, Tree, emit};
+use lazuli_codegen::{Dialect, EmitOptions, IndexWidth, Kernel, Schedule, Source, Tree, emit};
 
 use super::opencl::{Argument, OpenCl};
 
@@ -15,6 +15,18 @@ pub fn run_bytes(
     scalars: &[Vec<u8>],
 ) -> Vec<Vec<u8>> {
     let source = emit(kernel, schedule, Dialect::OpenClC, &EmitOptions::default());
+    run_source(opencl, (&source, kernel, schedule), inputs, outputs, sizes, scalars)
+}
+
+/// Runs the text of a kernel under its schedule.
+pub fn run_source(
+    opencl: &OpenCl,
+    (source, kernel, schedule): (&Source, &Kernel, &Schedule),
+    inputs: &[Vec<u8>],
+    outputs: &[usize],
+    sizes: &[i64],
+    scalars: &[Vec<u8>],
+) -> Vec<Vec<u8>> {
     let grid = schedule.grid(kernel, sizes);
     let local = [grid.group[0] as usize, grid.group[1] as usize];
     let global = [grid.groups[0] as usize * local[0], grid.groups[1] as usize * local[1]];

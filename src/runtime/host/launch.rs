@@ -20,14 +20,14 @@ const CACHE_BYTES: usize = 40 << 10;
 /// Elements times steps below which waking other threads costs more than it gains.
 const SMALL_WORK: i64 = 1 << 17;
 
-/// Bytes that a thread may keep of its rows between passes: half a second-level cache.
-const KEPT_BYTES: usize = 1 << 20;
+/// Bytes that a thread may keep of its rows between passes: about a second-level cache.
+const KEPT_BYTES: usize = 2 << 20;
 
 /// Rows no longer than this are run several at a time.
 const LONGEST_JOINED_ROW: i64 = 256;
 
-/// Fewest points in a block of columns whose rows are kept.
-const LEAST_COLUMNS: usize = 64;
+/// Fewest points in a block of columns whose rows are kept: shorter runs in memory cost more than computing again.
+const LEAST_COLUMNS: usize = 512;
 
 /// Blocks never have more elements than this.
 const LARGEST_BLOCK: usize = 4096;
@@ -149,7 +149,7 @@ impl<'a> Launch<'a> {
         let largest = self.totals.iter().copied().max().unwrap_or(1).clamp(1, LARGEST_BLOCK as i64) as usize;
         let (mut wide, mut most) = (program.wide_bytes, LARGEST_BLOCK);
         match program.mode {
-            Mode::Points => wide += program.registers.iter().filter(|register| register.kept.is_some()).count() * 4,
+            Mode::Points => wide += kept_bytes(program, &vec![1; self.rows.len()], 1),
             Mode::Blocks { .. } => {
                 let kept = kept_bytes(program, &self.rows, 1);
                 most = most.min(1 << (KEPT_BYTES / kept.max(1)).max(LEAST_COLUMNS).ilog2());
@@ -400,7 +400,11 @@ fn suits(program: &Program, extents: &[i64]) -> bool {
     match program.mode {
         Mode::Rows => rows.iter().all(|&length| length <= LONGEST_JOINED_ROW),
         Mode::Points => kept_bytes(program, &rows, 1) <= KEPT_BYTES,
-        Mode::Blocks { .. } => kept_bytes(program, &rows, LEAST_COLUMNS) <= KEPT_BYTES,
+        Mode::Blocks { .. } => {
+            let points = program.spaces[0].iter().fold(1i64, |n, axis| n.saturating_mul(extents[axis.0 as usize]));
+            let block = points.clamp(1, LEAST_COLUMNS as i64) as usize;
+            kept_bytes(program, &rows, block.next_multiple_of(64)) <= KEPT_BYTES
+        }
     }
 }
 

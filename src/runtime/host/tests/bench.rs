@@ -11,21 +11,30 @@ use crate::runtime::{LaunchArgs, Memory, Runtime};
 
 const N: usize = 1 << 24;
 
+/// What this thread has computed so far, in milliseconds: with one thread, the time that a launch takes of a shared machine.
+fn busy_ms() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok());
+    nanoseconds.unwrap_or_default() / 1e6
+}
+
 fn time(name: &str, build: Build, schedule: Schedule, buffers: &[&dyn Memory]) {
     let runtime = HostRuntime::new().unwrap();
     let (kernel, sizes, scalars) = build.finish();
     let executable = runtime.compile(&kernel, schedule, false).unwrap();
     let grid = schedule.grid(&kernel, &sizes);
     let arguments = LaunchArgs { buffers, sizes: &sizes, scalars: &scalars, grid };
-    let mut times: Vec<f64> = (0..15)
+    let (mut times, mut busy): (Vec<f64>, Vec<f64>) = (0..15)
         .map(|_| {
-            let start = Instant::now();
+            let (start, busy) = (Instant::now(), busy_ms());
             runtime.launch(&*executable, &arguments).unwrap();
-            start.elapsed().as_secs_f64() * 1e3
+            (start.elapsed().as_secs_f64() * 1e3, busy_ms() - busy)
         })
-        .collect();
+        .unzip();
     times.sort_by(f64::total_cmp);
-    println!("{name:24} median {:9.4} ms, best {:9.4} ms", times[times.len() / 2], times[0]);
+    busy.sort_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    println!("{name:24} median {:9.4} ms, best {:9.4} ms, busy {:9.4} ms", times[middle], times[0], busy[middle]);
 }
 
 /// A map of `inputs` over `n` elements.
