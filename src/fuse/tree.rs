@@ -64,10 +64,14 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
         }
         (true, false) => (Tree::SERIAL, units * 256, LONGEST_CHAIN),
         (false, true) => {
-            // Lanes for two wide loads each, so that both are in flight at once.
             let width = (16 / fold.element_bytes.max(1)).clamp(1, 4) as u32;
-            let lanes = fold.folded.div_ceil(2 * u64::from(width)).next_power_of_two();
-            let lanes = lanes.clamp(8, u64::from(facts.max_group.min(1024))) as u32;
+            // Lanes for two wide loads each, so that both are in flight at once. A whole array takes the largest group,
+            // whatever its length, so that every length runs one kernel.
+            let lanes = match fold.kept {
+                1 => 1024,
+                _ => fold.folded.div_ceil(2 * u64::from(width)).next_power_of_two().clamp(8, 1024),
+            };
+            let lanes = lanes.min(u64::from(facts.max_group)) as u32;
             (Tree { lanes, width }, units * 2048 / u64::from(lanes), u64::from(lanes * width) * 8)
         }
         (false, false) => {

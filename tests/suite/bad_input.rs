@@ -585,7 +585,10 @@ fn data_past_two_to_the_31st_bytes_and_elements() {
         // 256 divides the step, so that all of these are one number.
         let steps = x.slice(s![231..;256]);
         assert_eq!((steps.min().item().unwrap(), steps.max().item().unwrap()), (231, 231));
-        assert_eq!(x.slice(s![1 << 31..]).cast::<i64>().sum().item().unwrap(), (0..1000).map(|i| i % 256).sum::<i64>());
+        assert_eq!(
+            x.slice(s![1isize << 31..]).cast::<i64>().sum().item().unwrap(),
+            (0..1000).map(|i| i % 256).sum::<i64>()
+        );
     });
 }
 

@@ -111,8 +111,9 @@ impl Runtime for CudaRuntime {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        let options = EmitOptions { contraction, ..Default::default() };
         let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "CudaC")
-            .in_scope(|| emit(kernel, &schedule, Dialect::CudaC, &EmitOptions { contraction }));
+            .in_scope(|| emit(kernel, &schedule, Dialect::CudaC, &options));
         let parameters = Parameters::of(kernel);
         let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, parameters };
         Ok(Arc::new(self.compile_source(source, contraction)?))

@@ -94,8 +94,10 @@ impl Runtime for OpenClRuntime {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        let facts = &self.limits.facts;
+        let options = EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64 };
         let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "OpenClC")
-            .in_scope(|| emit(kernel, &schedule, Dialect::OpenClC, &EmitOptions { contraction }));
+            .in_scope(|| emit(kernel, &schedule, Dialect::OpenClC, &options));
         let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, index: kernel.index };
         Ok(Arc::new(self.compile_source(&source)?))
     }

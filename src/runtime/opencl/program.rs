@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lazuli_codegen::IndexWidth;
 use opencl3::kernel::{
-    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, create_kernel, get_kernel_data, get_kernel_work_group_data,
-    release_kernel,
+    CL_KERNEL_COMPILE_WORK_GROUP_SIZE, CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, create_kernel, get_kernel_data,
+    get_kernel_work_group_data, release_kernel,
 };
 use opencl3::program::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_binary, create_program_with_source,
@@ -89,14 +89,19 @@ impl OpenClExecutable {
         let kernel = Kernel(kernel);
         let parameters =
             get_kernel_data(kernel.0, CL_KERNEL_NUM_ARGS).map_err(|code| failed("clGetKernelInfo", code))?;
-        let max_group = get_kernel_work_group_data(kernel.0, handles.device, CL_KERNEL_WORK_GROUP_SIZE)
-            .map_err(|code| failed("clGetKernelWorkGroupInfo", code))?;
+        let work_group = |item| {
+            get_kernel_work_group_data(kernel.0, handles.device, item)
+                .map_err(|code| failed("clGetKernelWorkGroupInfo", code))
+        };
+        let (max_group, required) =
+            (work_group(CL_KERNEL_WORK_GROUP_SIZE)?, work_group(CL_KERNEL_COMPILE_WORK_GROUP_SIZE)?);
         Ok(Self {
             source: source.text.into(),
             name: source.name.into(),
             index: source.index,
             parameters: number(&parameters),
-            max_group: number(&max_group),
+            // A driver may report less than a kernel's own required size, though it runs groups of it (NVIDIA's does).
+            max_group: number(&max_group).max(required.chunks(size_of::<usize>()).map(number).product()),
             is_from_disk,
             kernel: Mutex::new(kernel),
             handles: handles.clone(),

@@ -20,15 +20,22 @@ impl Map3 for MulAdd<f32> {
 }
 
 /// The f32 of the same significand bits as `a * b + c`, the last one set where the sum is not exact, so that rounding it to
-/// a half rounds the sum once. The product of two halves is exact in f32 (but for bf16 products past the range of f32).
+/// a half rounds the sum once. The product of two halves is exact in f32; products of bf16 past its range are added at a
+/// smaller scale, where a `c` that would vanish still counts as more or less than nothing.
 struct OddMulAdd;
+
+/// 2^64, the change of scale.
+const TWO_64: f32 = 18_446_744_073_709_551_616.0;
 
 impl Map3 for OddMulAdd {
     type A = f32;
     type R = f32;
     #[inline(always)]
     fn apply(a: f32, b: f32, c: f32) -> f32 {
-        let product = a * b;
+        let is_big = (a * b).is_infinite() && a.is_finite() && b.is_finite();
+        let (down, up) = if is_big { (1.0 / TWO_64, TWO_64) } else { (1.0, 1.0) };
+        let c = if c * down == 0.0 { c } else { c * down };
+        let product = (a * down) * b;
         let sum = product + c;
         // The error of the sum (Knuth's TwoSum), exact.
         let from_c = sum - product;
@@ -36,10 +43,11 @@ impl Map3 for OddMulAdd {
         let is_even = sum.to_bits() & 1 == 0;
         // Toward the error: one step away from zero, or toward it.
         let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u32::MAX };
-        match sum.is_finite() && error != 0.0 && is_even {
+        let odd = match sum.is_finite() && error != 0.0 && is_even {
             true => f32::from_bits(sum.to_bits().wrapping_add(step)),
             false => sum,
-        }
+        };
+        odd * up
     }
 }
 
