@@ -5,8 +5,8 @@ FN f32 f32_odd_mul_add(f32 a, f32 b, f32 c) {
     bool is_big = (f32_bits(a * b) & 0x7fffffff) == 0x7f800000 && (f32_bits(a) & 0x7f800000) != 0x7f800000
         && (f32_bits(b) & 0x7f800000) != 0x7f800000;
     f32 down = is_big ? 5.421010862427522e-20f : 1.0f, up = is_big ? 18446744073709551616.0f : 1.0f; // 2^-64, 2^64
-    c = c * down == 0 ? c : c * down;
-    f32 product = (a * down) * b, sum = product + c;
+    c = c * down * down == 0 ? c : c * down * down;
+    f32 product = (a * down) * (b * down), sum = product + c;
     // The error of the sum (Knuth's TwoSum), exact.
     f32 from_c = sum - product;
     f32 error = (product - (sum - from_c)) + (c - from_c);
@@ -14,5 +14,5 @@ FN f32 f32_odd_mul_add(f32 a, f32 b, f32 c) {
     bool is_inexact = error != 0 && (bits & 0x7f800000) != 0x7f800000;
     // Toward the error: one step away from zero, or toward it.
     u32 step = (error > 0) == (sum > 0) ? 1u : 0xffffffffu;
-    return f32_of_bits(is_inexact && (bits & 1) == 0 ? bits + step : bits) * up;
+    return f32_of_bits(is_inexact && (bits & 1) == 0 ? bits + step : bits) * up * up;
 }

@@ -3,6 +3,7 @@ typedef unsigned int u32;
 typedef float f32;
 #define FN static __device__ __forceinline__
 #define f32_bits(x) __float_as_uint(x)
+#define f32_of_bits(bits) __uint_as_float(bits)
 #define LAZULI_FLOAT_TESTS(F, U, BITS, INF) \
     FN U F##_magnitude(F a) { return BITS(a) & ((U)-1 >> 1); } \
     FN bool F##_is_nan(F a) { return F##_magnitude(a) > INF; } \
@@ -12,12 +13,12 @@ LAZULI_FLOAT_TESTS(f32, u32, f32_bits, 0x7f800000)
 FN f32 f16_value(u16 h) {
     f32 x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-    return x;
+    return f32_of_bits((f32_bits(x) & 0x7fffffff) | (u32)(h & 0x8000) << 16);
 }
 FN u16 f16_bits(f32 x) {
     u16 h;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
+    return (u16)((h & 0x7fff) | (f32_bits(x) >> 16 & 0x8000));
 }
 FN f32 f16_round(f32 x) { return f16_value(f16_bits(x)); }
 

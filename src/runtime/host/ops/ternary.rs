@@ -34,8 +34,8 @@ impl Map3 for OddMulAdd {
     fn apply(a: f32, b: f32, c: f32) -> f32 {
         let is_big = (a * b).is_infinite() && a.is_finite() && b.is_finite();
         let (down, up) = if is_big { (1.0 / TWO_64, TWO_64) } else { (1.0, 1.0) };
-        let c = if c * down == 0.0 { c } else { c * down };
-        let product = (a * down) * b;
+        let c = if c * down * down == 0.0 { c } else { c * down * down };
+        let product = (a * down) * (b * down);
         let sum = product + c;
         // The error of the sum (Knuth's TwoSum), exact.
         let from_c = sum - product;
@@ -47,7 +47,7 @@ impl Map3 for OddMulAdd {
             true => f32::from_bits(sum.to_bits().wrapping_add(step)),
             false => sum,
         };
-        odd * up
+        odd * up * up
     }
 }
 
