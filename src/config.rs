@@ -1,5 +1,8 @@
 //! Settings of one opened device.
 
+/// Operations past which a kernel is cut whatever the settings say.
+pub(crate) const MOST_OPERATIONS: usize = 256;
+
 /// How a device fuses, compiles and caches. The default is what nearly everyone wants.
 ///
 /// ```
@@ -19,7 +22,7 @@ pub struct Config {
     pub kernel_cache: usize,
     /// Plans kept.
     pub plan_cache: usize,
-    /// Operations one kernel may hold before it is cut.
+    /// Operations one kernel may hold before it is cut; 256 at the most.
     pub max_operations: usize,
     /// On: compiled kernels are kept on disk too, in the user's cache folder, for the next process. The environment
     /// variable `LAZULI_CACHE=off` turns it off for all devices, `LAZULI_CACHE_DIR` names another folder, and
@@ -61,7 +64,7 @@ impl Config {
         Self { plan_cache: plan_cache.max(1), ..self }
     }
 
-    /// The same settings with so many operations a kernel at most (at least one).
+    /// The same settings with so many operations a kernel at most (1 to 256).
     pub fn with_max_operations(self, max_operations: usize) -> Self {
         Self { max_operations: max_operations.max(1), ..self }
     }

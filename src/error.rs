@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub type Place = &'static Location<'static>;
 
 /// Why a value could not be had. Cheap to clone, so that every reader of a failed expression gets it.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Two shapes that do not broadcast together.
@@ -148,4 +148,11 @@ pub enum Error {
     /// A fault of Lazuli itself; please report it.
     #[error("internal fault of lazuli, please report it: {0}")]
     Internal(String),
+}
+
+impl std::fmt::Debug for Error {
+    /// The message: what `main` prints of an error it returns, and what `unwrap` panics with.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

@@ -129,7 +129,9 @@ pub fn explain(device: &Device, roots: &[Arc<Node>]) -> Result<Explanation> {
         return Ok(Explanation::nothing(device));
     }
     let graph = canonicalize(&pending)?;
-    Ok(Explanation::of(device, &*plan(device, &graph)?))
+    let plan = plan(device, &graph);
+    graph.recycle();
+    Ok(Explanation::of(device, &*plan?))
 }
 
 /// The graph below the roots as Graphviz DOT text, one cluster for each kernel.
@@ -142,9 +144,11 @@ pub fn to_dot(device: &Device, roots: &[Arc<Node>]) -> Result<String> {
 fn limits(device: &Device) -> Limits {
     Limits {
         fusion: device.config().fusion,
-        operations: device.config().max_operations,
+        // Lowering recurses once an operation.
+        operations: device.config().max_operations.clamp(1, crate::config::MOST_OPERATIONS),
         // Room for extents and for the index arithmetic that lowering adds.
         parameter_bytes: device.runtime().facts().max_parameter_bytes as usize / 4 * 3,
+        local_bytes: device.runtime().facts().local_memory_bytes as usize,
     }
 }
 

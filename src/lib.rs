@@ -51,3 +51,10 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
+
+/// The crate whose arrays go in and come out, and whose `s![]` makes slices.
+pub use ndarray;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,6 +10,11 @@ use crate::error::Place;
 use crate::graph::{Node, record};
 
 /// An operand of element type `T`: `Array<T>`, `&Array<T>` or a single `T`, which broadcasts to every shape.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operand for an array of `{T}`",
+    note = "scalars must have the array's element type: write `2.0`, not `2`, for an array of floats",
+    note = "an array of another element type is converted with `.cast::<{T}>()`"
+)]
 pub trait Operand<T: Element>: sealed::Sealed {
     /// The node it stands for.
     #[doc(hidden)]

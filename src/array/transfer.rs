@@ -64,7 +64,8 @@ impl Device {
 }
 
 impl<T: Element> Array<T> {
-    /// Computes the value and copies it to the host, in row-major order. A view of data on the device launches nothing.
+    /// Computes the value and copies it to the host, in row-major order. A view of data on the device launches nothing. The
+    /// value stays on the device too, as after [`eval`](Array::eval): a second `get` computes nothing.
     ///
     /// Errors: the mistake that the expression carries, with its line; whatever compiling and launching may give.
     ///

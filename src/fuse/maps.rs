@@ -18,7 +18,8 @@ pub struct MapId(u32);
 #[derive(Default)]
 pub struct Maps {
     maps: Vec<Map>,
-    numbers: FxHashMap<(Option<MapId>, Step), MapId>,
+    /// By way and by the shape of the value read: one way may cover all of one value and a part of another.
+    numbers: FxHashMap<(Option<MapId>, Step, Shape), MapId>,
 }
 
 /// What is known of a map.
@@ -34,6 +35,16 @@ pub struct Map {
     shape: Shape,
     parent: Option<MapId>,
     step: Step,
+}
+
+/// A map that does not depend on some axes.
+pub struct Uniform {
+    /// The map it goes out from.
+    pub from: MapId,
+    /// The axes, of several indices each, that it does not depend on.
+    pub free: SmallVec<[u32; 4]>,
+    /// True where no axis of the value read is cut short.
+    pub is_whole: bool,
 }
 
 /// One step from a value to an input of it.
@@ -78,8 +89,10 @@ impl Maps {
                 self.number(Map { points, is_bijective, reductions, shape, parent: Some(map), step })
             }
             (FlowOp::Reduce(Reduction { axes, chunk, .. }), _) => {
-                // Stretched over the folded axes and folded again: where the stretch came from.
-                if let (Map { parent: Some(parent), step: Step::View(view), .. }, None) = (outer, chunk)
+                // Stretched over the folded axes and folded again: where the stretch came from. Axes of extent one are not
+                // stretched; their reduction is a loop of its own, with an index of its own.
+                if points > elements(&value.shape)
+                    && let (Map { parent: Some(parent), step: Step::View(view), .. }, None) = (outer, chunk)
                     && self.get(*parent).shape == shape
                     && stretches(view, &shape, axes)
                 {
@@ -103,14 +116,14 @@ impl Maps {
         }
     }
 
-    /// Where a map reads the same for all indices of some axes of the map it goes out from: that map, and those of the axes
-    /// that have several indices.
-    pub fn uniform(&self, map: MapId) -> Option<(MapId, SmallVec<[u32; 4]>)> {
-        let Map { parent: Some(parent), step: Step::View(view), .. } = self.get(map) else { return None };
-        let used = |axis: u32| view.axes.iter().any(|map| map.axis == Some(axis) && map.step != 0);
+    /// Where a map reads the same for all indices of some axes of the map it goes out from.
+    pub fn uniform(&self, map: MapId) -> Option<Uniform> {
+        let Map { parent: Some(parent), step: Step::View(view), shape: read, .. } = self.get(map) else { return None };
         let shape = &self.get(*parent).shape;
+        let used = |axis: u32| view.axes.iter().any(|map| map.axis == Some(axis) && map.step != 0);
         let free = (0..shape.len() as u32).filter(|axis| shape[*axis as usize] != 1 && !used(*axis)).collect();
-        Some((*parent, free))
+        let is_whole = view.axes.iter().zip(read).all(|(map, extent)| is_whole_axis(map, *extent, shape));
+        Some(Uniform { from: *parent, free, is_whole })
     }
 
     /// True for the identity over a kernel's iteration space.
@@ -141,23 +154,25 @@ impl Maps {
             return reader;
         }
         // Each element once: as many points as elements, and no axis of the operand is cut short.
-        let whole = |(map, &extent): (&AxisMap, &usize)| {
-            extent == 1 || (map.step.abs() == 1 && map.axis.is_some_and(|axis| outer.shape[axis as usize] == extent))
-        };
-        let is_bijective =
-            outer.is_bijective && outer.points == elements(&shape) && view.axes.iter().zip(&shape).all(whole);
+        let is_whole = view.axes.iter().zip(&shape).all(|(map, extent)| is_whole_axis(map, *extent, &outer.shape));
+        let is_bijective = outer.is_bijective && outer.points == elements(&shape) && is_whole;
         let (points, reductions) = (outer.points, outer.reductions);
         self.number(Map { points, is_bijective, reductions, shape, parent: Some(parent), step: Step::View(view) })
     }
 
     fn number(&mut self, map: Map) -> MapId {
         let next = MapId(self.maps.len() as u32);
-        let number = *self.numbers.entry((map.parent, map.step.clone())).or_insert(next);
+        let number = *self.numbers.entry((map.parent, map.step.clone(), map.shape.clone())).or_insert(next);
         if number == next {
             self.maps.push(map);
         }
         number
     }
+}
+
+/// True where a view reads every index of an axis of this extent, where the view's result has this shape.
+fn is_whole_axis(map: &AxisMap, extent: usize, result: &[usize]) -> bool {
+    extent == 1 || (map.step.abs() == 1 && map.axis.is_some_and(|axis| result[axis as usize] == extent))
 }
 
 /// True where a view takes an array without the folded axes and stretches it over them.

@@ -2,8 +2,10 @@
 //!
 //! Users are visited before what they use. A value joins the kernel of its users where they are one kernel that reads it at
 //! one index map; what is cheap is computed again wherever it is read; anything else is stored and begins a kernel of its
-//! own, or joins one with the same iteration space. So the work in the kernels stays within twice the work recorded, and
-//! the kernels cannot wait for each other in a circle.
+//! own, or joins one with the same iteration space. A reduction whose result is stretched back over what it folded joins too,
+//! with all that is made of it once a row: the group then goes over rows. So the work in the kernels stays within twice the
+//! work recorded (but for rows too long to keep on the chip, which are computed again in each pass), and the kernels cannot
+//! wait for each other in a circle.
 
 use lazuli_codegen::Tree;
 use petgraph::algo::{has_path_connecting, toposort};
@@ -11,7 +13,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::flow::{Cost, Flow, FlowOp, ValueId};
+use super::flow::{Cost, Flow, FlowOp, Reduction, ValueId};
 use super::maps::{MapId, Maps};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
@@ -28,6 +30,8 @@ pub struct Limits {
     pub operations: usize,
     /// Bytes of parameters.
     pub parameter_bytes: usize,
+    /// Bytes of local memory.
+    pub local_bytes: usize,
 }
 
 /// Why a kernel begins where it does.
@@ -94,11 +98,21 @@ pub struct Rows {
     pub axes: SmallVec<[u32; 4]>,
     /// How a row is folded.
     pub tree: Tree,
+    /// True where the fastest axis in memory is a folded one.
+    pub along_rows: bool,
     /// True where the group's space is all the elements: reductions are used in every element of their row. False where it
     /// is one point a row.
     pub spans_elements: bool,
     /// The map that reads every element.
     map: MapId,
+}
+
+impl Rows {
+    fn of(reduction: &Reduction, elements: &Shape, spans_elements: bool, map: MapId) -> Self {
+        let Reduction { axes, tree, along_rows, .. } = reduction;
+        let (elements, axes) = (elements.clone(), axes.clone());
+        Self { elements, axes, tree: *tree, along_rows: *along_rows, spans_elements, map }
+    }
 }
 
 /// The flow, cut into kernels.
@@ -136,8 +150,12 @@ struct Draft {
     members: Vec<ValueId>,
     tree: Option<Tree>,
     rows: Option<Rows>,
+    /// A reduction at the top level is computed inside, so that the rows are really folded.
+    folds_rows: bool,
     /// A reduction in a plain loop stands at the top level.
     has_serial_reduction: bool,
+    /// Bytes of local memory that the reductions of whole groups take.
+    local_bytes: usize,
     reason: Reason,
     operations: usize,
     /// Values read but not (yet) computed inside, with the parameter bytes each is counted for.
@@ -235,7 +253,8 @@ impl Partitioner<'_> {
                 (false, 0) => draft.tree.is_none_or(|tree| tree == reduction.tree) && !draft.has_serial_reduction,
                 (false, _) => false,
             };
-            if !fits {
+            let local = draft.local_bytes + local_bytes(reduction, value.dtype.size_bytes());
+            if !fits || local > self.limits.local_bytes {
                 return Some(Reason::Reduction);
             }
         }
@@ -270,13 +289,9 @@ impl Partitioner<'_> {
                 Tree::SERIAL => draft.has_serial_reduction = true,
                 tree => draft.tree = Some(tree),
             }
-            draft.rows.get_or_insert_with(|| Rows {
-                elements: self.maps.shape(inner).clone(),
-                axes: reduction.axes.clone(),
-                tree: reduction.tree,
-                spans_elements: false,
-                map: inner,
-            });
+            draft.local_bytes += local_bytes(reduction, self.flow.values[id as usize].dtype.size_bytes());
+            draft.folds_rows = true;
+            draft.rows.get_or_insert_with(|| Rows::of(reduction, self.maps.shape(inner), false, inner));
         }
         let draft = &mut self.groups[group as usize];
         draft.operations += 1;
@@ -288,12 +303,12 @@ impl Partitioner<'_> {
     /// rows are those whose reductions the group uses, this one's or those that the value is made of.
     fn row_of(&self, group: u32, map: MapId, id: ValueId) -> Option<Rows> {
         let draft = &self.groups[group as usize];
-        let (every, free) = self.maps.uniform(map)?;
+        let uniform = self.maps.uniform(map)?;
         let is_row = |axes: &[u32], elements: &Shape| {
             let mut axes: SmallVec<[u32; 4]> =
                 axes.iter().copied().filter(|axis| elements[*axis as usize] != 1).collect();
             axes.sort_unstable();
-            axes == free
+            axes == uniform.free
         };
         let rows = match &draft.rows {
             Some(rows) => rows.clone(),
@@ -301,24 +316,22 @@ impl Partitioner<'_> {
                 let reduction = self.reduction_below(id)?;
                 let FlowOp::Reduce(found) = &self.flow.values[reduction as usize].op else { return None };
                 let operand = self.flow.values[reduction as usize].inputs[0];
-                Rows {
-                    elements: self.flow.values[operand as usize].shape.clone(),
-                    axes: found.axes.clone(),
-                    tree: found.tree,
-                    spans_elements: true,
-                    map: every,
-                }
+                Rows::of(found, &self.flow.values[operand as usize].shape, true, uniform.from)
             }
         };
-        let is_start = self.maps.is_start(every);
+        let is_start = self.maps.is_start(uniform.from);
         let fits = rows.spans_elements
-            && rows.map == every
+            && rows.map == uniform.from
             && is_start
             && draft.space == rows.elements
             && (draft.rows.is_some() || (draft.tree.is_none() && !draft.has_serial_reduction))
             && is_row(&rows.axes, &rows.elements)
             && self.folds_rows(id, &rows)
-            && self.row_count(&rows) <= self.flow.values[id as usize].len() as u128;
+            && match self.is_root.contains(&id) {
+                // It is stored on the way, so all of it must be read.
+                true => uniform.is_whole && self.row_count(&rows) == self.flow.values[id as usize].len() as u128,
+                false => self.row_count(&rows) <= self.flow.values[id as usize].len() as u128,
+            };
         fits.then_some(rows)
     }
 
@@ -389,9 +402,14 @@ impl Partitioner<'_> {
             FlowOp::Reduce(reduction) => (Some(reduction.tree), false),
             _ => (None, false),
         };
+        let local = match &value.op {
+            FlowOp::Reduce(reduction) => local_bytes(reduction, value.dtype.size_bytes()),
+            _ => 0,
+        };
         let sibling = self.latest.get(&value.shape).map(|group| self.settled(*group)).filter(|&group| {
             self.limits.fusion
                 && self.can_adopt(group, tree, is_serial)
+                && self.groups[group as usize].local_bytes + local <= self.limits.local_bytes
                 && self.groups[group as usize].operations < self.limits.operations
                 && self.parameters_of_new(group, id) <= self.limits.parameter_bytes
                 && !uses.iter().any(|(reader, _)| *reader == group || self.depends(group, *reader))
@@ -399,18 +417,17 @@ impl Partitioner<'_> {
         let group = sibling.unwrap_or_else(|| self.begin(&value.shape, reason));
         let map = self.maps.identity(&value.shape);
         let rows = match &value.op {
-            FlowOp::Reduce(reduction) => Some(Rows {
-                elements: self.flow.values[value.inputs[0] as usize].shape.clone(),
-                axes: reduction.axes.clone(),
-                tree: reduction.tree,
-                spans_elements: false,
-                map: self.maps.through(map, self.flow, id, 0),
-            }),
+            FlowOp::Reduce(reduction) => {
+                let inner = self.maps.through(map, self.flow, id, 0);
+                Some(Rows::of(reduction, self.maps.shape(inner), false, inner))
+            }
             _ => None,
         };
         let draft = &mut self.groups[group as usize];
         draft.sinks.push(id);
         draft.tree = draft.tree.or(tree);
+        draft.local_bytes += local;
+        draft.folds_rows |= rows.is_some();
         if draft.rows.is_none() {
             draft.rows = rows;
         }
@@ -436,7 +453,9 @@ impl Partitioner<'_> {
             members: Vec::new(),
             tree: None,
             rows: None,
+            folds_rows: false,
             has_serial_reduction: false,
+            local_bytes: 0,
             reason,
             operations: 0,
             frontier: FxHashMap::default(),
@@ -473,7 +492,9 @@ impl Partitioner<'_> {
         let fits = first.space == second.space
             && rows_agree(first, second)
             && (spans_elements(first) && spans_elements(second)
-                || self.can_adopt(a, second.tree, second.has_serial_reduction))
+                || self.can_adopt(a, second.tree, second.has_serial_reduction)
+                || self.can_adopt(b, first.tree, first.has_serial_reduction))
+            && first.local_bytes + second.local_bytes <= self.limits.local_bytes
             && first.operations + second.operations <= self.limits.operations
             && first.parameter_bytes + second.parameter_bytes <= self.limits.parameter_bytes
             && !self.depends(a, b)
@@ -502,7 +523,11 @@ impl Partitioner<'_> {
         let (sinks, members) = (std::mem::take(&mut taken.sinks), std::mem::take(&mut taken.members));
         let frontier = std::mem::take(&mut taken.frontier);
         let (operations, is_serial, rows) = (taken.operations, taken.has_serial_reduction, taken.rows.take());
+        let (tree, folds_rows, local_bytes) = (taken.tree, taken.folds_rows, taken.local_bytes);
         let draft = &mut self.groups[a as usize];
+        draft.tree = draft.tree.or(tree);
+        draft.folds_rows |= folds_rows;
+        draft.local_bytes += local_bytes;
         if draft.rows.is_none() {
             draft.rows = rows;
         }
@@ -610,7 +635,9 @@ impl Partitioner<'_> {
                 continue;
             }
             number[index.index()] = sorted.len() as u32;
-            let Draft { space, mut sinks, mut members, tree, rows, reason, .. } = draft;
+            let Draft { space, mut sinks, mut members, tree, rows, folds_rows, reason, .. } = draft;
+            // Rows that were looked forward to, of a reduction that in the end is stored: nothing is folded here.
+            let rows = rows.filter(|_| folds_rows);
             sinks.sort_unstable();
             members.sort_unstable();
             sorted.push(Group { space, sinks, members, tree, rows, reason });
@@ -622,6 +649,16 @@ impl Partitioner<'_> {
 
 fn spans_elements(draft: &Draft) -> bool {
     draft.rows.as_ref().is_some_and(|rows| rows.spans_elements)
+}
+
+/// Local memory that a reduction by whole groups takes at the most: an element for each thread of the group.
+fn local_bytes(reduction: &Reduction, element_bytes: usize) -> usize {
+    const LARGEST_GROUP: u32 = 1024;
+    match reduction.tree.lanes {
+        1 => 0,
+        lanes if reduction.along_rows => lanes.max(256) as usize * element_bytes,
+        _ => LARGEST_GROUP as usize * element_bytes,
+    }
 }
 
 /// True where two groups over one space may be one: at most one goes over rows, or both over the same.

@@ -53,6 +53,8 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
         return (Tree::SERIAL, None);
     }
     let units = u64::from(facts.compute_units.max(1));
+    // Lanes are halved until one is left.
+    let most_lanes = 1u64 << facts.max_group.max(1).ilog2();
     // The tree; results at a time that keep the device busy; elements below which splitting does not pay.
     let (tree, enough, shortest) = match (facts.is_cpu, fold.along_rows) {
         // One thread a row; sixteen accumulators are one or two vector registers. Longer rows take more of them rather than
@@ -71,12 +73,12 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
                 1 => 1024,
                 _ => fold.folded.div_ceil(2 * u64::from(width)).next_power_of_two().clamp(8, 1024),
             };
-            let lanes = lanes.min(u64::from(facts.max_group)) as u32;
+            let lanes = lanes.min(most_lanes) as u32;
             (Tree { lanes, width }, units * 2048 / u64::from(lanes), u64::from(lanes * width) * 8)
         }
         (false, false) => {
             // Threads of a group are columns side by side, some lanes deep.
-            let lanes = (fold.folded / 16).next_power_of_two().clamp(4, 32).min(u64::from(facts.max_group) / 32) as u32;
+            let lanes = (fold.folded / 16).next_power_of_two().clamp(4, 32).min(most_lanes / 32) as u32;
             let lanes = lanes.max(1);
             (Tree { lanes, width: 1 }, units * 2048 / u64::from(lanes), u64::from(lanes) * LONGEST_CHAIN)
         }

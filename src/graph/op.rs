@@ -139,19 +139,4 @@ impl Op {
     pub fn is_movement(&self) -> bool {
         matches!(self, Op::View(_) | Op::Reshape)
     }
-
-    /// True for the operations that compute something: the ones that fusion off launches one by one.
-    pub fn is_computed(&self) -> bool {
-        match self {
-            Op::Leaf | Op::Scalar(_) | Op::View(_) | Op::Reshape | Op::Failed(_) => false,
-            Op::Iota
-            | Op::Unary(_)
-            | Op::Binary(_)
-            | Op::MulAdd
-            | Op::Select
-            | Op::Cast
-            | Op::Reduce(..)
-            | Op::SliceAssign(_) => true,
-        }
-    }
 }

@@ -160,7 +160,7 @@ pub fn reduce(op: ReduceOp, x: &Arc<Node>, reduced: AxisMask, at: Place) -> Arc<
     let nothing_folded = (0..x.shape().len()).any(|axis| reduced[axis] && x.shape()[axis] == 0);
     if nothing_folded && !result.contains(&0) {
         if !op.has_empty_value() {
-            let what = "no elements along the reduced axes, and no value for none".to_string();
+            let what = format!("no elements to fold, and the {} of nothing has no value", op.name());
             let error = Error::InvalidArgument { op: op.name(), what, shape: x.shape().to_vec(), at };
             return failed(error, x.dtype(), at);
         }

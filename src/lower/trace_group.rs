@@ -76,8 +76,8 @@ impl Tracer<'_> {
                 .filter(|axis| !rows.axes.contains(axis))
                 .map(|axis| coords[axis as usize].clone())
                 .collect();
-            let along_rows = self.along_rows(group, rows);
-            let shape = LoopShape { operand: &rows.elements, axes: &rows.axes, tree: rows.tree, along_rows };
+            let Rows { elements, axes, tree, along_rows, .. } = rows;
+            let shape = LoopShape { operand: elements, axes, tree: *tree, along_rows: *along_rows };
             let scope = self.find_loop(&shape, kept, TOP, None, 0);
             for (axis, coord) in self.loop_coords(scope, &rows.axes, &rows.elements) {
                 coords[axis as usize] = coord;
@@ -86,14 +86,14 @@ impl Tracer<'_> {
         }
         for &sink in &group.sinks {
             let value = self.compute(sink, &coords)?;
-            self.store(sink, &coords, value);
+            self.store(sink, &coords, value, last_pass)?;
         }
         for &member in &group.members {
             let (coords, value) = match self.member_coords.get(&member) {
                 Some((coords, value)) => (coords.clone(), *value),
                 None => return Err(Error::Internal("a stored value that no output reads".into())),
             };
-            self.store(member, &coords, value);
+            self.store(member, &coords, value, last_pass)?;
         }
         if let Some(scope) = last_pass {
             self.draft.scopes[TOP].body.push(DraftStmt::Loop(scope));
@@ -101,29 +101,18 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// True where the rows' fastest axis in memory is one that is folded, as it is for the reductions of the group.
-    fn along_rows(&self, group: &Group, rows: &Rows) -> bool {
-        let mut worklist: Vec<ValueId> = group.sinks.clone();
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(id) = worklist.pop() {
-            let value = &self.flow.values[id as usize];
-            match &value.op {
-                FlowOp::Reduce(reduction) if reduction.axes == rows.axes && reduction.tree == rows.tree => {
-                    return reduction.along_rows;
-                }
-                _ => worklist.extend(value.inputs.iter().copied().filter(|input| seen.insert(*input))),
-            }
-        }
-        true
-    }
-
-    fn store(&mut self, id: ValueId, coords: &Coords, value: Var) {
+    /// Stores a value at the top level, or in the last pass over the rows. No other loop stores.
+    fn store(&mut self, id: ValueId, coords: &Coords, value: Var, last_pass: Option<ScopeId>) -> Result<()> {
         let stored = &self.flow.values[id as usize];
         let at = self.fold_divisions(Linear::dot(coords, &stored.order.strides(&stored.shape)));
         self.draft.writes.push(id);
         let write = self.draft.writes.len() - 1;
         let scope = coords.iter().fold(TOP, |scope, coord| self.draft.inner(scope, self.draft.scope_of(coord)));
+        if scope != TOP && Some(scope) != last_pass {
+            return Err(Error::Internal("a value stored inside a reduction".into()));
+        }
         self.draft.scopes[scope].body.push(DraftStmt::Store(write, at, value));
+        Ok(())
     }
 
     /// The element of a value at some index: read from memory where it is stored, else computed.

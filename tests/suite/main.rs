@@ -22,5 +22,6 @@ mod fusion;
 mod values;
 
 mod reductions;
+mod rows;
 
 mod poclcount;
