@@ -77,8 +77,10 @@ impl Device {
     ///
     /// Errors: `DeviceNotFound` where `LAZULI_DEVICE` names a device that is not there.
     pub fn auto() -> Result<Device> {
-        match std::env::var("LAZULI_DEVICE") {
-            Ok(name) if !name.trim().is_empty() => Self::from_name(name.trim()),
+        // A name that is no text names no device, and is told so.
+        let name = std::env::var_os("LAZULI_DEVICE").map(|name| name.to_string_lossy().into_owned());
+        match name.as_deref().map(str::trim) {
+            Some(name) if !name.is_empty() => Self::from_name(name),
             _ => shared("auto", Self::open_auto),
         }
     }

@@ -19,9 +19,12 @@ mod bad_input;
 
 mod fusion;
 
+mod spans;
+
 mod values;
 
 mod reductions;
+
 mod rows;
 
 mod poclcount;
