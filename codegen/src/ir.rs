@@ -1,9 +1,10 @@
 //! The kernel IR: what a kernel computes, and nothing of how threads share the work.
 //!
 //! A kernel iterates over its *parallel axes*: every point runs `body` once, and points are independent. Inside, `Let`
-//! names a value, `Store` writes one element, and `Reduce` folds a nested body over further axes. Extents, strides and
-//! offsets are *sizes*, numbered launch arguments, so that one kernel serves every extent; only a stride of one is
-//! written into the structure. User scalars are launch arguments too.
+//! names a value, `Store` writes one element, `Reduce` folds a nested body over further axes, and `Loop` runs a body over
+//! axes that were reduced before it, with the results at hand. Extents, strides and offsets are *sizes*, numbered launch
+//! arguments, so that one kernel serves every extent; only a stride of one is written into the structure. User scalars are
+//! launch arguments too.
 //!
 //! The [`Schedule`](crate::Schedule) beside it says how a device runs it.
 

@@ -110,14 +110,16 @@ impl<T: Element> Array<T> {
         record::failure(&self.node).map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// What an evaluation of this array would do: the kernels, why each begins, and their source. Launches nothing.
+    /// What an evaluation of this array would do: the kernels, why each begins, and their source. Launches nothing; kernels
+    /// that were not needed before are compiled, and counted as such.
     ///
-    /// Errors: the error that the expression carries.
+    /// Errors: the error that the expression carries; `Compile`, `Unsupported` and `LimitExceeded` as from an evaluation.
     pub fn explain(&self) -> Result<Explanation> {
         evaluate::explain(&self.device, std::slice::from_ref(&self.node))
     }
 
-    /// The expression in Graphviz's language, with one cluster for each kernel. Launches nothing.
+    /// The expression in Graphviz's language, with one cluster for each kernel. Launches and
+    /// compiles nothing.
     ///
     /// Errors: the error that the expression carries.
     pub fn to_dot(&self) -> Result<String> {

@@ -24,7 +24,7 @@ const MOST_GROUPS_SEARCHED: usize = 1 << 12;
 /// What one kernel may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// False: every operation is stored.
+    /// False: every operation is stored; views and reshapes stay index arithmetic.
     pub fusion: bool,
     /// Operations.
     pub operations: usize,
@@ -51,7 +51,7 @@ pub enum Reason {
     Operations,
     /// The reader would have too many parameters.
     Parameters,
-    /// A reduction's result is needed in every thread of the reader.
+    /// It is a reduction that the kernel of its reader cannot hold: other threads share its fold, or it would stand in a loop.
     Reduction,
     /// A long reduction is split over groups; this is its first stage.
     Chunks,
