@@ -12,6 +12,7 @@ use crate::explain::Explanation;
 use crate::fuse::{self, Limits};
 use crate::graph::canonical::{Canonical, Signature, Source, canonicalize};
 use crate::graph::{Node, Storage, strided};
+use crate::lower::Scratch;
 use crate::plan::{Plan, Slot, Step, make_plan};
 use crate::runtime::{Executable, LaunchArgs, Memory};
 
@@ -105,6 +106,8 @@ fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<
             Slot::Value(value) => value_of(values, *value),
         })
         .collect::<Result<_>>()?;
+    let scratch = step.scratch.iter().map(|scratch| scratch_memory(device, scratch)).collect::<Result<Vec<_>>>()?;
+    let held = held.into_iter().chain(scratch).collect::<Vec<_>>();
     let buffers: Vec<&dyn Memory> = held.iter().map(|storage| block_of(&**storage)?.memory()).collect::<Result<_>>()?;
     let scalars: Vec<_> = step.scalars.iter().map(|slot| graph.scalars[*slot as usize]).collect();
     let arguments = LaunchArgs { buffers: &buffers, sizes: &step.sizes, scalars: &scalars, grid: step.grid };
@@ -120,6 +123,16 @@ fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<
         span.record("device_us", start.elapsed().as_micros() as u64);
     }
     Ok(())
+}
+
+/// Memory for one launch. It goes back to the pool once that is submitted.
+fn scratch_memory(device: &Device, scratch: &Scratch) -> Result<Arc<dyn Storage>> {
+    let bytes = scratch.len * scratch.dtype.size_bytes();
+    let block = device.allocate(bytes)?;
+    if scratch.is_zeroed {
+        device.runtime().clear(block.memory()?, bytes)?;
+    }
+    Ok(block)
 }
 
 /// What evaluating the roots would launch, and why. Launches nothing; kernels not seen before are compiled.

@@ -11,7 +11,7 @@ use crate::error::{Error, Place, Result};
 use crate::fuse::flow::{Flow, FlowOp, ValueId};
 use crate::fuse::{Limits, Partition, Reason};
 use crate::graph::canonical::Canonical;
-use crate::lower::Lowered;
+use crate::lower::{Lowered, Scratch};
 use crate::runtime::Executable;
 use crate::{fuse, lower};
 
@@ -45,6 +45,8 @@ pub struct Step {
     pub buffers: Vec<Slot>,
     /// Values written, to be allocated before the launch.
     pub writes: Vec<u32>,
+    /// Memory for the launch alone, the last buffers.
+    pub scratch: Vec<Scratch>,
     /// Values read for the last time, to be let go after it.
     pub last_reads: Vec<u32>,
     /// Why the kernel begins here.
@@ -70,6 +72,7 @@ struct Arguments {
     scalars: Vec<u32>,
     writes: Vec<ValueId>,
     buffers: Vec<Slot>,
+    scratch: Vec<Scratch>,
     reason: Reason,
     bytes: u64,
 }
@@ -106,7 +109,7 @@ pub fn make_plan(
             lower::lower_group(&flow, &partition, group, facts)?
         };
         check_types(&lowered.kernel, facts)?;
-        let Lowered { kernel, schedule, sizes, scalars, reads, writes } = lowered;
+        let Lowered { kernel, schedule, sizes, scalars, reads, writes, scratch } = lowered;
         let written = |value: &ValueId| {
             let number = numbers.get(value).map(|number| Slot::Value(*number));
             number.ok_or_else(|| Error::Internal("a kernel reads a value that no earlier kernel stored".into()))
@@ -119,13 +122,13 @@ pub fn make_plan(
         let moved = reads.iter().chain(&writes);
         let bytes = moved.map(|value| bytes_of(&flow, *value).unwrap_or(0) as u64).sum();
         kernels.push(Uncompiled { kernel: Arc::new(kernel), schedule });
-        arguments.push(Arguments { sizes, scalars, writes, buffers, reason, bytes });
+        arguments.push(Arguments { sizes, scalars, writes, buffers, scratch, reason, bytes });
     }
     let executables = compile(&kernels)?;
     for ((Uncompiled { kernel, schedule }, executable), arguments) in
         kernels.into_iter().zip(executables).zip(arguments)
     {
-        let Arguments { sizes, scalars, writes, buffers, reason, bytes } = arguments;
+        let Arguments { sizes, scalars, writes, buffers, scratch, reason, bytes } = arguments;
         plan.steps.push(Step {
             grid: schedule.grid(&kernel, &sizes),
             schedule,
@@ -134,6 +137,7 @@ pub fn make_plan(
             scalars,
             writes: writes.iter().filter_map(|value| numbers.get(value).copied()).collect(),
             last_reads: Vec::new(),
+            scratch,
             buffers,
             reason,
             at: flow.values[writes[0] as usize].at,

@@ -27,6 +27,8 @@ pub(crate) struct Spelling {
     pub local_id: &'static str,
     /// The number of a group, by grid axis.
     pub group_id: [&'static str; 2],
+    /// How many groups there are, by grid axis.
+    pub groups: [&'static str; 2],
     /// After a 64-bit literal.
     pub long_suffix: &'static str,
     /// f32 infinity.
@@ -43,6 +45,7 @@ static OPENCL_C: Spelling = Spelling {
     barrier: "barrier(CLK_LOCAL_MEM_FENCE);",
     local_id: "get_local_id(0)",
     group_id: ["get_group_id(0)", "get_group_id(1)"],
+    groups: ["get_num_groups(0)", "get_num_groups(1)"],
     long_suffix: "L",
     infinity_f32: "INFINITY",
     infinity_f64: "(double)INFINITY",
@@ -56,6 +59,7 @@ static CUDA_C: Spelling = Spelling {
     barrier: "__syncthreads();",
     local_id: "threadIdx.x",
     group_id: ["blockIdx.x", "blockIdx.y"],
+    groups: ["gridDim.x", "gridDim.y"],
     long_suffix: "LL",
     infinity_f32: "__int_as_float(0x7f800000)",
     infinity_f64: "__longlong_as_double(0x7ff0000000000000LL)",
@@ -157,11 +161,12 @@ impl Dialect {
         }
     }
 
-    /// What tells the compiler the size of a group.
-    pub(crate) fn group_size(self, threads: u32) -> String {
-        match self {
-            Dialect::OpenClC => format!("__attribute__((reqd_work_group_size({threads}, 1, 1)))"),
-            Dialect::CudaC => format!("__launch_bounds__({threads})"),
+    /// What tells the compiler the size of a group, and how many of them a multiprocessor must be able to run at once.
+    pub(crate) fn group_size(self, threads: u32, at_once: Option<u32>) -> String {
+        match (self, at_once) {
+            (Dialect::OpenClC, _) => format!("__attribute__((reqd_work_group_size({threads}, 1, 1)))"),
+            (Dialect::CudaC, None) => format!("__launch_bounds__({threads})"),
+            (Dialect::CudaC, Some(groups)) => format!("__launch_bounds__({threads}, {groups})"),
         }
     }
 }

@@ -72,10 +72,15 @@ pub struct BufferParam {
 
 /// What a kernel does with a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
 pub enum Access {
+    /// Only read.
     Read,
+    /// Only written.
     Write,
+    /// Of this launch alone: what a [`Combine`] keeps there means nothing before and after.
+    Scratch,
+    /// Of this launch alone, u32 and all zero before it: what a [`Combine`] counts in.
+    Counter,
 }
 
 /// A loop axis; its index runs from 0 to its extent.
@@ -118,6 +123,8 @@ pub enum Stmt {
     },
     /// Folds a body over axes.
     Reduce(Reduce),
+    /// Folds values of the points along a parallel axis.
+    Combine(Combine),
     /// Runs a body for every element of axes, after the reductions over them.
     Loop(Loop),
 }
@@ -125,14 +132,16 @@ pub enum Stmt {
 /// A loop at the top level: for every index of `axes`, run `body`, which stores.
 ///
 /// Its elements are numbered and dealt to lanes as those of a [`Reduce`] over the same axes. A variable assigned in the body
-/// of an earlier top-level `Reduce` (span `Whole`) or `Loop` over the same axes may be used in the body of a later one: it
-/// is the value at the same element. A softmax is a `Reduce` for the maximum, a `Reduce` that assigns `e = exp(x - maximum)`
+/// of an earlier top-level `Reduce` or `Loop` over the same axes and span may be used in the body of a later one: it is the
+/// value at the same element. A softmax is a `Reduce` for the maximum, a `Reduce` that assigns `e = exp(x - maximum)`
 /// and folds it, and a `Loop` that stores `e / sum`. Whether the value is kept on the chip or computed again is the
 /// schedule's matter, and never changes a bit.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Loop {
     /// The axes, outermost first.
     pub axes: Vec<AxisId>,
+    /// Which element numbers this point runs through.
+    pub span: Span,
     /// Statements run for each element.
     pub body: Vec<Stmt>,
 }
@@ -150,6 +159,28 @@ pub struct Reduce {
     pub body: Vec<Stmt>,
     /// The values folded; all are ready at the end of the body.
     pub folds: Vec<Fold>,
+}
+
+/// A reduction over the points along the first parallel axis: every point hands in a value, and once all have, the results
+/// are theirs. It stands at the top level, after the reductions of chunks whose results it folds.
+///
+/// Where nothing after it depends on the axis, one point is as good as another, and no point need wait: the last group to
+/// hand in its values goes on alone. Else all points wait ([`Kernel::waits`](crate::Kernel::waits)), which takes a device
+/// that runs every group of the launch at once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Combine {
+    /// The axis; element number r of the fold is the point whose index along it is r.
+    pub axis: AxisId,
+    /// How the values are folded. Its `width` is 1, and its lanes lie in one warp or are those of the schedule's tree.
+    pub tree: Tree,
+    /// The values folded, variables of the point.
+    pub folds: Vec<Fold>,
+    /// For each of the folds, the scratch that holds the points' values.
+    pub partials: Vec<BufferId>,
+    /// Where in that scratch a point's value lies: another place for each point.
+    pub at: Affine,
+    /// A count for each point of the other parallel axes.
+    pub counter: BufferId,
 }
 
 /// The element numbers that one point of the parallel axes folds.

@@ -8,21 +8,24 @@ mod op;
 mod scalar;
 
 pub mod ir;
+mod combine;
 mod schedule;
+mod uses;
 mod verify;
 
 mod dialect;
 mod emit;
 mod names;
 
+pub use combine::split_combine;
 pub use dialect::Dialect;
 pub use dtype::DType;
 pub use emit::{EmitOptions, Source, emit, local_memory_bytes};
 pub use ir::{
-    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, Fold, IndexOp, IndexOperand, IndexWidth,
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Combine, Expr, Fold, IndexOp, IndexOperand, IndexWidth,
     Kernel, Loop, Reduce, ScalarId, SizeId, Span, Stmt, Term, Tree, Var, VarType,
 };
 pub use op::{BinaryOp, ReduceOp, UnaryOp};
 pub use scalar::Scalar;
-pub use schedule::{DeviceFacts, Grid, LaneOrder, Placement, Schedule};
+pub use schedule::{Cooperation, DeviceFacts, Grid, LaneOrder, Placement, Schedule};
 pub use verify::verify_kernel;

@@ -43,7 +43,7 @@ pub(crate) struct Names {
 
 impl Names {
     pub fn new(kernel: &Kernel) -> Self {
-        let (mut inputs, mut outputs) = (0.., 0..);
+        let (mut inputs, mut outputs, mut partials, mut counters) = (0.., 0.., 0.., 0..);
         let number = |numbers: &mut std::ops::RangeFrom<u32>| numbers.next().unwrap_or_default();
         let buffers: Vec<String> = kernel
             .buffers
@@ -51,6 +51,8 @@ impl Names {
             .map(|buffer| match buffer.access {
                 Access::Read => format!("in{}", number(&mut inputs)),
                 Access::Write => format!("out{}", number(&mut outputs)),
+                Access::Scratch => format!("partial{}", number(&mut partials)),
+                Access::Counter => format!("count{}", number(&mut counters)),
             })
             .collect();
         let mut roles = Roles(vec![Role::None; kernel.sizes as usize]);
@@ -125,7 +127,13 @@ impl Roles {
                     }
                     self.visit(&reduce.body);
                 }
-                Stmt::Loop(own) => self.visit(&own.body),
+                Stmt::Combine(combine) => self.address(combine.partials.first().copied(), &combine.at),
+                Stmt::Loop(own) => {
+                    if let Span::Chunk { length, .. } = own.span {
+                        self.set(length, Role::Chunk);
+                    }
+                    self.visit(&own.body);
+                }
             }
         }
     }

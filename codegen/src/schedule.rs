@@ -21,8 +21,29 @@ pub struct DeviceFacts {
     pub max_allocation_bytes: u64,
     /// True where f64 arithmetic is there.
     pub has_f64: bool,
+    /// How far the groups of one launch may work together.
+    pub cooperation: Cooperation,
     /// Compiler and architecture, part of the key of compiled kernels.
     pub compiler: String,
+}
+
+/// How far the groups of one launch may work together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cooperation {
+    /// Not at all: what one group wrote, another may read in a later launch only.
+    None,
+    /// The last group to finish sees what the others wrote.
+    LastGroup,
+    /// Groups may wait for each other, so many as the device runs at once: that many of `threads` threads, each of which
+    /// keeps `values` values in registers.
+    Waiting {
+        /// Groups at once.
+        groups: u32,
+        /// Threads of each.
+        threads: u32,
+        /// Values that each thread keeps.
+        values: u32,
+    },
 }
 
 /// How the points of the parallel axes are dealt to threads.
@@ -84,9 +105,12 @@ pub struct Grid {
 impl Schedule {
     /// The launch shape for the given size arguments. Every extent is at least one.
     ///
-    /// Placement `InnerAxis` uses two grid axes, `Linear` and `Group` one.
+    /// Placement `InnerAxis` uses two grid axes, `Linear` and `Group` one, and a group of a kernel that combines a second
+    /// one: the axis combined.
     pub fn grid(&self, kernel: &Kernel, sizes: &[i64]) -> Grid {
         let extents: Vec<u64> = kernel.parallel.iter().map(|&axis| kernel.extent(axis, sizes).max(0) as u64).collect();
+        let combined = usize::from(kernel.combine().is_some());
+        let (chunks, extents) = extents.split_at(combined);
         let (inner, outer) = match extents.split_last() {
             Some((&inner, outer)) => (inner, outer.iter().product::<u64>()),
             None => (1, 1),
@@ -103,7 +127,8 @@ impl Schedule {
                 Grid { groups: [columns.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
             }
             Schedule::Group { tree, points, .. } => {
-                Grid { groups: [(outer * inner).div_ceil(u64::from(points)), 1, 1], group: [tree.lanes * points, 1, 1] }
+                let tiles = (outer * inner).div_ceil(u64::from(points));
+                Grid { groups: [tiles, chunks.iter().product(), 1], group: [tree.lanes * points, 1, 1] }
             }
         }
     }
@@ -126,6 +151,7 @@ impl Kernel {
                     }
                     Stmt::Store { .. } => 0,
                     Stmt::Reduce(reduce) => count(&reduce.body) + reduce.folds.len(),
+                    Stmt::Combine(_) => 0,
                     Stmt::Loop(own) => count(&own.body),
                 })
                 .sum()

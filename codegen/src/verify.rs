@@ -1,7 +1,7 @@
 //! Refuses kernels that the emitter and the host could not run: what lowering must never make.
 
 use crate::{
-    Access, Affine, AxisId, BufferId, Coefficient, DType, Expr, Fold, IndexOperand, Kernel, Reduce, Schedule, SizeId,
+    Access, Affine, AxisId, BufferId, Coefficient, Combine, DType, Expr, Fold, IndexOperand, Kernel, Reduce, Schedule, SizeId,
     Span, Stmt, Term, Tree, Var, VarType,
 };
 
@@ -28,6 +28,8 @@ pub fn verify_kernel(kernel: &Kernel, schedule: &Schedule) -> Result<(), String>
     verifier.block(&kernel.body, 0)
 }
 
+/// Threads that combine without waiting for the rest of their group.
+const WARP: u32 = 32;
 /// The most threads of a group on any device so far.
 const MAX_THREADS: u64 = 4096;
 /// The most values of one variable that a thread keeps; a private array lies on a stack.
@@ -64,8 +66,8 @@ struct Verifier<'a> {
     /// By variable: assigned in a block that is still open.
     in_scope: Vec<bool>,
     axis_in_scope: Vec<bool>,
-    /// Variables that top-level loops assigned for every element, with the axes that count the elements.
-    by_element: Vec<(Vec<AxisId>, Var)>,
+    /// Variables that top-level loops assigned for every element, with the axes that count the elements, and their span.
+    by_element: Vec<(Vec<AxisId>, Span, Var)>,
 }
 
 impl Verifier<'_> {
@@ -84,7 +86,12 @@ impl Verifier<'_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce, depth)?,
                 Stmt::Loop(own) => {
                     check(depth == 0, || "a loop stands inside another".to_owned())?;
-                    self.elements(&own.axes, Span::Whole, &own.body, &[], 0)?;
+                    self.span(own.span)?;
+                    self.elements(&own.axes, own.span, &own.body, &[], 0)?;
+                }
+                Stmt::Combine(combine) => {
+                    check(depth == 0, || "points combine inside a loop".to_owned())?;
+                    self.combine(combine)?;
                 }
             }
         }
@@ -99,12 +106,38 @@ impl Verifier<'_> {
         check(reduce.tree == expected, || {
             format!("a reduction at depth {depth} has {:?}, where the schedule runs {expected:?}", reduce.tree)
         })?;
-        if let Span::Chunk { axis, length } = reduce.span {
-            check(self.kernel.parallel.contains(&axis), || format!("chunks are counted by axis {}", axis.0))?;
-            self.size(length)?;
-        }
+        self.span(reduce.span)?;
         self.elements(&reduce.axes, reduce.span, &reduce.body, &reduce.folds, depth)?;
         reduce.folds.iter().try_for_each(|fold| self.assign(fold.result))
+    }
+
+    fn span(&self, span: Span) -> Result<(), String> {
+        let Span::Chunk { axis, length } = span else { return Ok(()) };
+        check(self.kernel.parallel.contains(&axis), || format!("chunks are counted by axis {}", axis.0))?;
+        self.size(length)
+    }
+
+    fn combine(&mut self, combine: &Combine) -> Result<(), String> {
+        let Combine { axis, tree, folds, partials, at, counter } = combine;
+        check(self.kernel.parallel.first() == Some(axis), || {
+            format!("points combine along axis {}, which is not the outermost", axis.0)
+        })?;
+        let Schedule::Group { tree: of_group, .. } = *self.schedule else {
+            return Err("points combine where groups do not share their work".to_owned());
+        };
+        check(*tree == of_group || (tree.width == 1 && tree.lanes <= of_group.lanes.min(WARP)), || {
+            format!("points combine by {tree:?} in groups of {of_group:?}")
+        })?;
+        check(folds.len() == partials.len(), || "points combine without scratch for each value".to_owned())?;
+        self.affine(at)?;
+        check(self.buffer(*counter, Access::Counter)? == DType::U32, || "points are not counted in u32".to_owned())?;
+        for (&Fold { result, op, value }, &partial) in folds.iter().zip(partials) {
+            let dtype = self.element(result)?;
+            check(op.accepts(dtype), || format!("{} of {dtype} is not defined", op.name()))?;
+            check(self.buffer(partial, Access::Scratch)? == dtype, || format!("scratch holds no {dtype}"))?;
+            self.use_value(value, dtype)?;
+        }
+        folds.iter().try_for_each(|fold| self.assign(fold.result))
     }
 
     /// The body of a reduction or a loop, and what is folded of it.
@@ -120,9 +153,9 @@ impl Verifier<'_> {
             self.enter_axis(axis)?;
         }
         let outside = self.in_scope.clone();
-        let is_shared = depth == 0 && span == Span::Whole;
+        let is_shared = depth == 0;
         if is_shared {
-            for (_, var) in self.by_element.iter().filter(|(others, _)| others == axes) {
+            for (.., var) in self.by_element.iter().filter(|(others, other, _)| others == axes && *other == span) {
                 self.in_scope[var.0 as usize] = true;
             }
         }
@@ -135,7 +168,7 @@ impl Verifier<'_> {
         }
         if is_shared {
             let own = (0..before.len()).filter(|&var| self.in_scope[var] && !before[var]);
-            self.by_element.extend(own.map(|var| (axes.to_vec(), Var(var as u32))));
+            self.by_element.extend(own.map(|var| (axes.to_vec(), span, Var(var as u32))));
         }
         self.in_scope = outside;
         axes.iter().for_each(|axis| self.axis_in_scope[axis.0 as usize] = false);

@@ -95,7 +95,7 @@ fn values_are_shared_by_loops_over_the_same_elements() {
     // A loop in a loop.
     let nested = refused(|kernel| {
         let inner = kernel.body.pop().expect("a loop");
-        kernel.body.push(Stmt::Loop(Loop { axes: Vec::new(), body: vec![inner] }));
+        kernel.body.push(Stmt::Loop(Loop { axes: Vec::new(), span: Span::Whole, body: vec![inner] }));
     });
     assert_eq!(nested, "a loop stands inside another");
 }

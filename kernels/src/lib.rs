@@ -38,4 +38,10 @@ pub mod prelude {
     pub const MATH_CPU: &str = include_str!("../prelude/math_cpu.h");
     /// Wide loads and stores, as macros that define them for one type and width.
     pub const WIDE: &str = include_str!("../prelude/wide.h");
+    /// True in the group that comes last; OpenCL C 2.0 and later, with acquire and release in device scope.
+    pub const LAST_GROUP_OPENCL_C: &str = include_str!("../prelude/last_group_opencl_c.h");
+    /// True in the group that comes last.
+    pub const LAST_GROUP_CUDA_C: &str = include_str!("../prelude/last_group_cuda_c.h");
+    /// Groups of a cooperative launch that wait for each other.
+    pub const AWAIT_GROUPS_CUDA_C: &str = include_str!("../prelude/await_groups_cuda_c.h");
 }

@@ -1,5 +1,5 @@
 //! The data flow that is partitioned: the canonical graph with each reduction's tree chosen, and long reductions split into
-//! a reduction of chunks and one of their results.
+//! a reduction of chunks and one of their results where groups of one launch cannot do both.
 
 use lazuli_codegen::{BinaryOp, DType, DeviceFacts, ReduceOp, Tree, UnaryOp};
 use smallvec::{SmallVec, smallvec};
@@ -81,8 +81,36 @@ pub struct Reduction {
     pub tree: Tree,
     /// True where the fastest axis in memory is a folded one.
     pub along_rows: bool,
-    /// Elements in a chunk, where the last axis of the result counts chunks of the folded elements.
-    pub chunk: Option<i64>,
+    /// How groups share the elements.
+    pub split: Split,
+}
+
+/// How groups share the elements of one result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Split {
+    /// One group folds them all.
+    Whole,
+    /// Each group folds a chunk of so many; the last axis of the result counts chunks.
+    Chunks(i64),
+    /// Each group folds a chunk, and groups of the same launch fold what the chunks gave.
+    Combined {
+        /// Elements in a chunk.
+        length: i64,
+        /// How the chunks' results are folded.
+        tree: Tree,
+        /// True where the device runs all the chunks of a result at once, waiting for each other, and keeps each on the chip.
+        is_kept: bool,
+    },
+}
+
+impl Split {
+    /// Elements in a chunk.
+    pub fn length(self) -> Option<i64> {
+        match self {
+            Split::Whole => None,
+            Split::Chunks(length) | Split::Combined { length, .. } => Some(length),
+        }
+    }
 }
 
 impl FlowOp {
@@ -217,12 +245,12 @@ impl Flow {
                 .collect();
             let fold = Fold::of(value, &axes);
             match tree::choose(fold, facts) {
-                (tree, None) => {
+                (tree, split @ (Split::Whole | Split::Combined { .. })) => {
                     let order = Order::from_axes(&kept_order);
-                    let reduction = Reduction { op, axes, tree, along_rows: fold.along_rows, chunk: None };
+                    let reduction = Reduction { op, axes, tree, along_rows: fold.along_rows, split };
                     return self.add(FlowOp::Reduce(reduction), smallvec![operand], shape, dtype, order, at);
                 }
-                (tree, Some(length)) => {
+                (tree, split @ Split::Chunks(length)) => {
                     let chunks = fold.folded.div_ceil(length as u64) as usize;
                     let chunk_axis = shape.len() as u32;
                     // The chunks lie so that folding them is of the same kind: along rows, or down columns.
@@ -232,7 +260,7 @@ impl Flow {
                     };
                     let mut shape = shape;
                     shape.push(chunks);
-                    let reduction = Reduction { op, axes, tree, along_rows: fold.along_rows, chunk: Some(length) };
+                    let reduction = Reduction { op, axes, tree, along_rows: fold.along_rows, split };
                     let order = Order::from_axes(&order);
                     operand = self.add(FlowOp::Reduce(reduction), smallvec![operand], shape, dtype, order, at);
                     axes = smallvec![chunk_axis];

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::flow::{Flow, FlowOp, Reduction, ValueId};
+use super::flow::{Flow, FlowOp, Reduction, Split, ValueId};
 use crate::graph::op::{AxisMap, Region, View};
 use crate::shape::Shape;
 
@@ -88,7 +88,11 @@ impl Maps {
                 let step = Step::Reshape(shape.clone());
                 self.number(Map { points, is_bijective, reductions, shape, parent: Some(map), step })
             }
-            (FlowOp::Reduce(Reduction { axes, chunk, .. }), _) => {
+            (FlowOp::Reduce(Reduction { axes, split, .. }), _) => {
+                let chunk = match split {
+                    Split::Chunks(length) => Some(*length),
+                    Split::Whole | Split::Combined { .. } => None,
+                };
                 // Stretched over the folded axes and folded again: where the stretch came from. Axes of extent one are not
                 // stretched; their reduction is a loop of its own, with an index of its own.
                 if points > elements(&value.shape)
@@ -103,7 +107,7 @@ impl Maps {
                     Some(_) => elements(&shape),
                     None => points * (elements(&shape) / elements(&value.shape).max(1)),
                 };
-                let step = Step::Fold(axes.clone(), shape.clone(), *chunk);
+                let step = Step::Fold(axes.clone(), shape.clone(), chunk);
                 let reductions = reductions + 1;
                 self.number(Map { points, is_bijective: false, reductions, shape, parent: Some(map), step })
             }

@@ -10,5 +10,5 @@ mod partition;
 mod tree;
 
 pub use dot::to_dot;
-pub use flow::build_flow;
+pub use flow::{Split, build_flow};
 pub use partition::{Group, Limits, Partition, Reason, Rows, partition};

@@ -13,7 +13,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::flow::{Cost, Flow, FlowOp, Reduction, ValueId};
+use super::flow::{Cost, Flow, FlowOp, Reduction, Split, ValueId};
 use super::maps::{MapId, Maps};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
@@ -55,6 +55,8 @@ pub enum Reason {
     Reduction,
     /// A long reduction is split over groups; this is its first stage.
     Chunks,
+    /// Its rows are longer than the device keeps on the chip, so that each pass over them reads them.
+    LongRows,
 }
 
 impl std::fmt::Display for Reason {
@@ -69,6 +71,7 @@ impl std::fmt::Display for Reason {
             Reason::Parameters => "the kernel that reads it has as many parameters as the device takes",
             Reason::Reduction => "the kernel that reads it needs the whole reduction first",
             Reason::Chunks => "a long reduction is split, and its chunks come first",
+            Reason::LongRows => "the rows it folds are longer than the chip holds, and every pass over them reads them",
         })
     }
 }
@@ -98,6 +101,8 @@ pub struct Rows {
     pub axes: SmallVec<[u32; 4]>,
     /// How a row is folded.
     pub tree: Tree,
+    /// How groups share a row.
+    pub split: Split,
     /// True where the fastest axis in memory is a folded one.
     pub along_rows: bool,
     /// True where the group's space is all the elements: reductions are used in every element of their row. False where it
@@ -108,10 +113,16 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// True where a row is kept from its reductions to what is made of their results: by one group, which computes again
+    /// what it cannot keep, or by groups that wait for each other.
+    fn are_on_one_chip(&self) -> bool {
+        matches!(self.split, Split::Whole | Split::Combined { is_kept: true, .. })
+    }
+
     fn of(reduction: &Reduction, elements: &Shape, spans_elements: bool, map: MapId) -> Self {
-        let Reduction { axes, tree, along_rows, .. } = reduction;
+        let Reduction { axes, tree, split, along_rows, .. } = reduction;
         let (elements, axes) = (elements.clone(), axes.clone());
-        Self { elements, axes, tree: *tree, along_rows: *along_rows, spans_elements, map }
+        Self { elements, axes, tree: *tree, split: *split, along_rows: *along_rows, spans_elements, map }
     }
 }
 
@@ -148,7 +159,7 @@ struct Draft {
     space: Shape,
     sinks: Vec<ValueId>,
     members: Vec<ValueId>,
-    tree: Option<Tree>,
+    shared: Option<Sharing>,
     rows: Option<Rows>,
     /// A reduction at the top level is computed inside, so that the rows are really folded.
     folds_rows: bool,
@@ -161,6 +172,17 @@ struct Draft {
     /// Values read but not (yet) computed inside, with the parameter bytes each is counted for.
     frontier: FxHashMap<ValueId, usize>,
     parameter_bytes: usize,
+}
+
+/// How the reductions at the top level of a group are shared: among its threads, and with other groups. All alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Sharing {
+    tree: Tree,
+    split: Split,
+    /// Chunks of one result.
+    chunks: usize,
+    /// Where groups combine without waiting for each other, reductions on the way to data: none needs another's result.
+    depth: Option<u32>,
 }
 
 /// A value is read by a group at a map.
@@ -217,7 +239,7 @@ impl Partitioner<'_> {
         if value.op.is_movement() && !is_root {
             return Some(Reason::Operations);
         }
-        if matches!(&value.op, FlowOp::Reduce(reduction) if reduction.chunk.is_some()) {
+        if matches!(&value.op, FlowOp::Reduce(reduction) if matches!(reduction.split, Split::Chunks(_))) {
             return Some(Reason::Chunks);
         }
         let Some(&(group, map)) = uses.first() else {
@@ -239,7 +261,7 @@ impl Partitioner<'_> {
         let reads = self.maps.get(map).clone();
         let once_a_row = if reads.points > value.len() as u128 { self.row_of(group, map, id) } else { None };
         if reads.points > value.len() as u128 && once_a_row.is_none() {
-            return Some(Reason::Broadcast);
+            return Some(if self.is_of_long_rows(id) { Reason::LongRows } else { Reason::Broadcast });
         }
         if is_root && !reads.is_bijective && once_a_row.is_none() {
             return Some(Reason::AskedFor);
@@ -247,15 +269,17 @@ impl Partitioner<'_> {
         let draft = &self.groups[group as usize];
         if let FlowOp::Reduce(reduction) = &value.op {
             let inside = spans_elements(draft) && once_a_row.is_none();
-            let fits = match (reduction.tree == Tree::SERIAL, reads.reductions + u32::from(inside)) {
-                (true, 0) => draft.tree.is_none(),
-                (true, depth) => depth <= 2,
-                (false, 0) => draft.tree.is_none_or(|tree| tree == reduction.tree) && !draft.has_serial_reduction,
-                (false, _) => false,
+            let sharing = self.sharing(id);
+            let fits = match (sharing, reads.reductions + u32::from(inside)) {
+                (None, 0) => draft.shared.is_none(),
+                (None, depth) => depth <= 2,
+                (Some(sharing), 0) => draft.shared.is_none_or(|own| own == sharing) && !draft.has_serial_reduction,
+                (Some(_), _) => false,
             };
             let local = draft.local_bytes + local_bytes(reduction, value.dtype.size_bytes());
             if !fits || local > self.limits.local_bytes {
-                return Some(Reason::Reduction);
+                let is_deeper = draft.shared.zip(sharing).is_some_and(|(own, other)| own.depth != other.depth);
+                return Some(if is_deeper { Reason::LongRows } else { Reason::Reduction });
             }
         }
         if draft.operations >= self.limits.operations {
@@ -284,11 +308,13 @@ impl Partitioner<'_> {
             && at_top
         {
             let inner = self.maps.through(map, self.flow, id, 0);
+            let sharing = self.sharing(id);
             let draft = &mut self.groups[group as usize];
-            match reduction.tree {
-                Tree::SERIAL => draft.has_serial_reduction = true,
-                tree => draft.tree = Some(tree),
+            match sharing {
+                None => draft.has_serial_reduction = true,
+                shared => draft.shared = shared,
             }
+            draft.parameter_bytes += scratch_parameter_bytes(reduction, draft.space.len());
             draft.local_bytes += local_bytes(reduction, self.flow.values[id as usize].dtype.size_bytes());
             draft.folds_rows = true;
             draft.rows.get_or_insert_with(|| Rows::of(reduction, self.maps.shape(inner), false, inner));
@@ -324,7 +350,8 @@ impl Partitioner<'_> {
             && rows.map == uniform.from
             && is_start
             && draft.space == rows.elements
-            && (draft.rows.is_some() || (draft.tree.is_none() && !draft.has_serial_reduction))
+            && (draft.rows.is_some() || (draft.shared.is_none() && !draft.has_serial_reduction))
+            && rows.are_on_one_chip()
             && is_row(&rows.axes, &rows.elements)
             && self.folds_rows(id, &rows)
             && match self.is_root.contains(&id) {
@@ -343,7 +370,7 @@ impl Partitioner<'_> {
                 let operand = &self.flow.values[value.inputs[0] as usize];
                 reduction.axes == rows.axes
                     && reduction.tree == rows.tree
-                    && reduction.chunk.is_none()
+                    && reduction.split == rows.split
                     && operand.shape == rows.elements
             }
             _ => true,
@@ -355,6 +382,30 @@ impl Partitioner<'_> {
         rows.elements.iter().map(|extent| *extent as u128).product::<u128>() / folded.max(1)
     }
 
+    /// True where a value is made of reductions of rows that no launch keeps.
+    fn is_of_long_rows(&self, id: ValueId) -> bool {
+        let reduction = self.reduction_below(id).map(|found| &self.flow.values[found as usize].op);
+        matches!(reduction, Some(FlowOp::Reduce(Reduction { split: Split::Combined { is_kept: false, .. }, .. })))
+    }
+
+    /// How groups share a value that is a reduction; `None` for other values, and for what one thread folds.
+    fn sharing(&self, id: ValueId) -> Option<Sharing> {
+        let value = &self.flow.values[id as usize];
+        let FlowOp::Reduce(Reduction { tree, split, axes, .. }) = &value.op else { return None };
+        if *tree == Tree::SERIAL {
+            return None;
+        }
+        let operand = &self.flow.values[value.inputs[0] as usize];
+        let folded: usize = axes.iter().map(|axis| operand.shape[*axis as usize]).product();
+        let (chunks, depth) = match split {
+            Split::Combined { length, is_kept, .. } => {
+                (folded.div_ceil(*length as usize), (!is_kept).then_some(value.reduce_depth))
+            }
+            Split::Whole | Split::Chunks(_) => (1, None),
+        };
+        Some(Sharing { tree: *tree, split: *split, chunks, depth })
+    }
+
     /// The first reduction that a value is made of, through operations on values of its own size.
     fn reduction_below(&self, id: ValueId) -> Option<ValueId> {
         let elements = self.flow.values[id as usize].len();
@@ -364,7 +415,7 @@ impl Partitioner<'_> {
             let value = &self.flow.values[id as usize];
             seen += 1;
             match &value.op {
-                FlowOp::Reduce(reduction) if reduction.chunk.is_none() => return Some(id),
+                FlowOp::Reduce(reduction) if !matches!(reduction.split, Split::Chunks(_)) => return Some(id),
                 FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) => {}
                 _ if seen > self.limits.operations => return None,
                 _ => worklist.extend(value.inputs.iter().filter(|input| {
@@ -397,21 +448,21 @@ impl Partitioner<'_> {
     /// Stores the value: in a group over the same space, or in one of its own.
     fn store(&mut self, id: ValueId, uses: &[Use], reason: Reason) {
         let value = &self.flow.values[id as usize];
-        let (tree, is_serial) = match &value.op {
-            FlowOp::Reduce(reduction) if reduction.tree == Tree::SERIAL => (None, true),
-            FlowOp::Reduce(reduction) => (Some(reduction.tree), false),
-            _ => (None, false),
-        };
-        let local = match &value.op {
-            FlowOp::Reduce(reduction) => local_bytes(reduction, value.dtype.size_bytes()),
-            _ => 0,
+        let shared = self.sharing(id);
+        let is_serial = shared.is_none() && matches!(value.op, FlowOp::Reduce(_));
+        let (local, scratch) = match &value.op {
+            FlowOp::Reduce(reduction) => {
+                let scratch = scratch_parameter_bytes(reduction, value.shape.len());
+                (local_bytes(reduction, value.dtype.size_bytes()), scratch)
+            }
+            _ => (0, 0),
         };
         let sibling = self.latest.get(&value.shape).map(|group| self.settled(*group)).filter(|&group| {
             self.limits.fusion
-                && self.can_adopt(group, tree, is_serial)
+                && self.can_adopt(group, shared, is_serial)
                 && self.groups[group as usize].local_bytes + local <= self.limits.local_bytes
                 && self.groups[group as usize].operations < self.limits.operations
-                && self.parameters_of_new(group, id) <= self.limits.parameter_bytes
+                && self.parameters_of_new(group, id) + scratch <= self.limits.parameter_bytes
                 && !uses.iter().any(|(reader, _)| *reader == group || self.depends(group, *reader))
         });
         let group = sibling.unwrap_or_else(|| self.begin(&value.shape, reason));
@@ -425,7 +476,7 @@ impl Partitioner<'_> {
         };
         let draft = &mut self.groups[group as usize];
         draft.sinks.push(id);
-        draft.tree = draft.tree.or(tree);
+        draft.shared = draft.shared.or(shared);
         draft.local_bytes += local;
         draft.folds_rows |= rows.is_some();
         if draft.rows.is_none() {
@@ -433,7 +484,7 @@ impl Partitioner<'_> {
         }
         draft.has_serial_reduction |= is_serial;
         draft.operations += usize::from(!value.op.is_movement() && !value.op.is_given());
-        draft.parameter_bytes += parameter_bytes(value.shape.len());
+        draft.parameter_bytes += parameter_bytes(value.shape.len()) + scratch;
         self.stored_by[id as usize] = Some(group);
         for &(reader, _) in uses {
             self.graph.update_edge(NodeIndex::new(reader as usize), NodeIndex::new(group as usize), ());
@@ -451,7 +502,7 @@ impl Partitioner<'_> {
             space: space.clone(),
             sinks: Vec::new(),
             members: Vec::new(),
-            tree: None,
+            shared: None,
             rows: None,
             folds_rows: false,
             has_serial_reduction: false,
@@ -468,13 +519,13 @@ impl Partitioner<'_> {
     }
 
     /// True where a group's schedule takes an output with such a reduction, or none.
-    fn can_adopt(&self, group: u32, tree: Option<Tree>, is_serial: bool) -> bool {
+    fn can_adopt(&self, group: u32, shared: Option<Sharing>, is_serial: bool) -> bool {
         let draft = &self.groups[group as usize];
         let spans_elements = spans_elements(draft);
-        match (draft.tree, tree) {
+        match (draft.shared, shared) {
             // A loop in the thread would stand inside a loop over a row.
             (None, None) => !(spans_elements && is_serial),
-            (Some(own), Some(tree)) => own == tree && !is_serial && !spans_elements,
+            (Some(own), Some(other)) => own == other && !is_serial && !spans_elements,
             // Element by element, in the last loop over the rows.
             (Some(_), None) if spans_elements => !is_serial,
             // Values beside a whole-group reduction would be stored by one thread of each group.
@@ -492,8 +543,8 @@ impl Partitioner<'_> {
         let fits = first.space == second.space
             && rows_agree(first, second)
             && (spans_elements(first) && spans_elements(second)
-                || self.can_adopt(a, second.tree, second.has_serial_reduction)
-                || self.can_adopt(b, first.tree, first.has_serial_reduction))
+                || self.can_adopt(a, second.shared, second.has_serial_reduction)
+                || self.can_adopt(b, first.shared, first.has_serial_reduction))
             && first.local_bytes + second.local_bytes <= self.limits.local_bytes
             && first.operations + second.operations <= self.limits.operations
             && first.parameter_bytes + second.parameter_bytes <= self.limits.parameter_bytes
@@ -523,9 +574,9 @@ impl Partitioner<'_> {
         let (sinks, members) = (std::mem::take(&mut taken.sinks), std::mem::take(&mut taken.members));
         let frontier = std::mem::take(&mut taken.frontier);
         let (operations, is_serial, rows) = (taken.operations, taken.has_serial_reduction, taken.rows.take());
-        let (tree, folds_rows, local_bytes) = (taken.tree, taken.folds_rows, taken.local_bytes);
+        let (shared, folds_rows, local_bytes) = (taken.shared, taken.folds_rows, taken.local_bytes);
         let draft = &mut self.groups[a as usize];
-        draft.tree = draft.tree.or(tree);
+        draft.shared = draft.shared.or(shared);
         draft.folds_rows |= folds_rows;
         draft.local_bytes += local_bytes;
         if draft.rows.is_none() {
@@ -635,7 +686,8 @@ impl Partitioner<'_> {
                 continue;
             }
             number[index.index()] = sorted.len() as u32;
-            let Draft { space, mut sinks, mut members, tree, rows, folds_rows, reason, .. } = draft;
+            let Draft { space, mut sinks, mut members, shared, rows, folds_rows, reason, .. } = draft;
+            let tree = shared.map(|shared| shared.tree);
             // Rows that were looked forward to, of a reduction that in the end is stored: nothing is folded here.
             let rows = rows.filter(|_| folds_rows);
             sinks.sort_unstable();
@@ -651,21 +703,28 @@ fn spans_elements(draft: &Draft) -> bool {
     draft.rows.as_ref().is_some_and(|rows| rows.spans_elements)
 }
 
-/// Local memory that a reduction by whole groups takes at the most: an element for each thread of the group.
+/// Local memory that a reduction by whole groups takes at the most: an element for each thread of the group, and as much
+/// again where groups combine.
 fn local_bytes(reduction: &Reduction, element_bytes: usize) -> usize {
     const LARGEST_GROUP: u32 = 1024;
+    let folds = if matches!(reduction.split, Split::Combined { .. }) { 2 } else { 1 };
     match reduction.tree.lanes {
         1 => 0,
-        lanes if reduction.along_rows => lanes.max(256) as usize * element_bytes,
-        _ => LARGEST_GROUP as usize * element_bytes,
+        lanes if reduction.along_rows => lanes.max(256) as usize * element_bytes * folds,
+        _ => LARGEST_GROUP as usize * element_bytes * folds,
     }
+}
+
+/// Parameter bytes of the scratch in which groups combine, over a space of this rank: two pointers, and strides.
+fn scratch_parameter_bytes(reduction: &Reduction, rank: usize) -> usize {
+    if matches!(reduction.split, Split::Combined { .. }) { 16 + 8 * (rank + 2) } else { 0 }
 }
 
 /// True where two groups over one space may be one: at most one goes over rows, or both over the same.
 fn rows_agree(a: &Draft, b: &Draft) -> bool {
     match (&a.rows, &b.rows) {
         (Some(a), Some(b)) if a.spans_elements || b.spans_elements => {
-            (a.spans_elements, &a.axes, a.tree) == (b.spans_elements, &b.axes, b.tree)
+            (a.spans_elements, &a.axes, a.tree, a.split) == (b.spans_elements, &b.axes, b.tree, b.split)
         }
         (Some(rows), None) if rows.spans_elements => !b.has_serial_reduction,
         (None, Some(rows)) if rows.spans_elements => !a.has_serial_reduction,

@@ -1,14 +1,20 @@
 //! The tree of each reduction: a total rule of shape, axes, memory order, element size and device, and of nothing that is
 //! fused with it. So fusing never changes a bit of a result.
 
-use lazuli_codegen::{DeviceFacts, Tree};
+use lazuli_codegen::{Cooperation, DeviceFacts, Tree};
 use smallvec::SmallVec;
 
-use super::flow::Value;
+use super::flow::{Split, Value};
 
 /// Elements one accumulator folds one after another before a reduction is split: a rounding error grows with this, and
 /// with the logarithm of the rest.
 const LONGEST_CHAIN: u64 = 512;
+
+/// Chunks of one result that one launch combines: what a grid axis holds.
+const MOST_CHUNKS: u64 = 65_535;
+
+/// Threads that run together.
+const WARP: u32 = 32;
 
 /// A row no longer than this is folded by one thread in a plain loop, where there are several rows.
 const SHORT_ROW: u64 = 64;
@@ -47,14 +53,16 @@ impl Fold {
     }
 }
 
-/// The tree, and the length of the chunks where the reduction is split.
-pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
+/// The tree, and how groups share the elements.
+pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Split) {
     if fold.kept > 1 && fold.folded <= SHORT_ROW {
-        return (Tree::SERIAL, None);
+        return (Tree::SERIAL, Split::Whole);
+    }
+    if let Some(kept) = kept_by_groups(fold, facts) {
+        return kept;
     }
     let units = u64::from(facts.compute_units.max(1));
-    // Lanes are halved until one is left.
-    let most_lanes = 1u64 << facts.max_group.max(1).ilog2();
+    let most_lanes = most_lanes(facts);
     // The tree; results at a time that keep the device busy; elements below which splitting does not pay.
     let (tree, enough, shortest) = match (facts.is_cpu, fold.along_rows) {
         // One thread a row; sixteen accumulators are one or two vector registers. Longer rows take more of them rather than
@@ -66,7 +74,7 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
         }
         (true, false) => (Tree::SERIAL, units * 256, LONGEST_CHAIN),
         (false, true) => {
-            let width = (16 / fold.element_bytes.max(1)).clamp(1, 4) as u32;
+            let width = wide_width(fold);
             // Lanes for two wide loads each, so that both are in flight at once. A whole array takes the largest group,
             // whatever its length, so that every length runs one kernel.
             let lanes = match fold.kept {
@@ -88,17 +96,65 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Option<i64>) {
     let by_parallelism = (enough / fold.kept.max(1)).min(fold.folded / shortest);
     let chunks = by_accuracy.max(by_parallelism);
     if chunks <= 1 {
-        return (tree, None);
+        return (tree, Split::Whole);
     }
     let length = fold.folded.div_ceil(chunks).next_multiple_of(accumulators);
-    (tree, (length < fold.folded).then_some(length as i64))
+    if length >= fold.folded {
+        return (tree, Split::Whole);
+    }
+    let combining = combining_tree(tree, fold.along_rows, facts);
+    let chunks = fold.folded.div_ceil(length);
+    let few = chunks <= (u64::from(combining.lanes) * LONGEST_CHAIN).min(MOST_CHUNKS);
+    match facts.cooperation {
+        // A plain loop stands in a thread, whose group is not its own.
+        Cooperation::LastGroup | Cooperation::Waiting { .. } if few && tree != Tree::SERIAL => {
+            (tree, Split::Combined { length: length as i64, tree: combining, is_kept: false })
+        }
+        _ => (tree, Split::Chunks(length as i64)),
+    }
+}
+
+/// Rows that are too long for one group's registers, but not for those of as many groups as run at once: chunks of as much
+/// as a group keeps, so that what is made of the row's results finds the row on the chip.
+fn kept_by_groups(fold: Fold, facts: &DeviceFacts) -> Option<(Tree, Split)> {
+    let Cooperation::Waiting { groups, threads, values } = facts.cooperation else { return None };
+    // Registers are four bytes.
+    let values = (u64::from(values) * 4 / fold.element_bytes.max(4) as u64).max(1);
+    let in_one = most_lanes(facts).min(1024) * values;
+    let length = u64::from(threads) * values;
+    let chunks = fold.folded.div_ceil(length.max(1));
+    if !fold.along_rows || fold.folded <= in_one || chunks > u64::from(groups) {
+        return None;
+    }
+    let tree = Tree { lanes: threads, width: wide_width(fold) };
+    let combining = combining_tree(tree, true, facts);
+    Some((tree, Split::Combined { length: length as i64, tree: combining, is_kept: true }))
+}
+
+/// How the results of chunks are folded: each warp for itself; down columns, as the columns are; on a CPU, by a plain loop.
+fn combining_tree(tree: Tree, along_rows: bool, facts: &DeviceFacts) -> Tree {
+    match (facts.is_cpu, along_rows) {
+        (true, _) => Tree::SERIAL,
+        (false, true) => Tree { lanes: tree.lanes.min(WARP), width: 1 },
+        (false, false) => tree,
+    }
+}
+
+/// Neighbours of one wide load.
+fn wide_width(fold: Fold) -> u32 {
+    (16 / fold.element_bytes.max(1)).clamp(1, 4) as u32
+}
+
+/// The most lanes of a group; they are halved until one is left.
+fn most_lanes(facts: &DeviceFacts) -> u64 {
+    1 << facts.max_group.max(1).ilog2()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn facts(is_cpu: bool) -> DeviceFacts {
+    fn facts(is_cpu: bool, waits: bool) -> DeviceFacts {
         DeviceFacts {
             name: "test".into(),
             is_cpu,
@@ -108,28 +164,48 @@ mod tests {
             max_parameter_bytes: 4096,
             max_allocation_bytes: 1 << 40,
             has_f64: true,
+            cooperation: match (is_cpu, waits) {
+                (true, _) => Cooperation::LastGroup,
+                (false, true) => Cooperation::Waiting { groups: 264, threads: 512, values: 32 },
+                (false, false) => Cooperation::None,
+            },
             compiler: String::new(),
         }
     }
 
     #[test]
     fn no_accumulator_folds_a_long_chain() {
-        for is_cpu in [true, false] {
-            for folded in [1u64, 2, 63, 64, 65, 8192, 8193, 1 << 20, (1 << 28) + 1, 3_000_000_000] {
+        for (is_cpu, waits) in [(true, false), (false, false), (false, true)] {
+            for folded in [1u64, 2, 63, 64, 65, 8192, 8193, 32_769, 1 << 20, (1 << 28) + 1, 3_000_000_000] {
                 for kept in [1u64, 2, 4096, 1 << 20] {
                     for along_rows in [true, false] {
                         let fold = Fold { folded, kept, along_rows, element_bytes: 4 };
-                        let (tree, chunk) = choose(fold, &facts(is_cpu));
-                        let span = chunk.map_or(folded, |length| length as u64);
+                        let (tree, split) = choose(fold, &facts(is_cpu, waits));
+                        let span = split.length().map_or(folded, |length| length as u64);
                         let chain = span.div_ceil(u64::from(tree.accumulators()));
                         assert!(chain <= LONGEST_CHAIN + 1, "{fold:?} folds {chain} in a row");
-                        if let Some(length) = chunk {
-                            assert_eq!(length as u64 % u64::from(tree.accumulators()), 0);
-                            assert!((length as u64) < folded);
+                        let Some(length) = split.length() else { continue };
+                        assert_eq!(length as u64 % u64::from(tree.accumulators()), 0);
+                        assert!((length as u64) < folded);
+                        if let Split::Combined { tree, .. } = split {
+                            let chunks = folded.div_ceil(length as u64);
+                            assert!(chunks <= MOST_CHUNKS, "{fold:?} has {chunks} chunks");
+                            assert!(chunks.div_ceil(u64::from(tree.lanes)) <= LONGEST_CHAIN, "{fold:?} folds {chunks} chunks");
                         }
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_past_one_group_are_kept_by_several_where_these_can_wait() {
+        let fold = |folded| Fold { folded, kept: 64, along_rows: true, element_bytes: 4 };
+        let is_kept = |folded| matches!(choose(fold(folded), &facts(false, true)).1, Split::Combined { is_kept: true, .. });
+        assert!(!is_kept(32_768), "one group keeps it");
+        assert!(is_kept(32_769));
+        assert!(is_kept(264 * 512 * 32));
+        assert!(!is_kept(264 * 512 * 32 + 1), "more chunks than run at once");
+        assert!(!matches!(choose(fold(1 << 20), &facts(false, false)).1, Split::Combined { .. }));
     }
 }

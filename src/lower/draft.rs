@@ -26,6 +26,19 @@ pub struct Draft {
     pub scalars: Vec<(u32, DType)>,
     /// Names of the operations, in order, for the kernel's name.
     pub names: Vec<&'static str>,
+    /// Where groups combine what they folded: how.
+    pub combined: Option<Combined>,
+}
+
+/// How the chunks of rows that groups fold are combined in one launch.
+#[derive(Clone, Copy)]
+pub struct Combined {
+    /// The parallel axis that counts the chunks, the outermost.
+    pub axis: AxisId,
+    /// How the chunks' results are folded.
+    pub tree: Tree,
+    /// True where the chunks' results lie next to each other, false where those of neighbouring points do.
+    pub along_rows: bool,
 }
 
 /// Number of a scope in [`Draft::scopes`].
@@ -91,6 +104,15 @@ pub struct Pass {
     pub depth: u32,
     /// What is folded.
     pub folds: Vec<Fold>,
+    /// What is folded of the results of chunks, where groups combine them.
+    pub combined: Vec<Fold>,
+}
+
+impl Pass {
+    /// The folds whose results are for use.
+    pub fn results(&self) -> &[Fold] {
+        if self.combined.is_empty() { &self.folds } else { &self.combined }
+    }
 }
 
 /// A statement.

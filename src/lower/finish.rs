@@ -1,12 +1,13 @@
 //! From a draft to a kernel: statements in an order that respects uses, numbers as launch arguments.
 
 use lazuli_codegen::{
-    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, IndexOperand, IndexWidth, Kernel, Loop,
-    Reduce, Schedule, SizeId, Span, Stmt, Term, Var, VarType,
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Combine, DType, Expr, IndexOperand, IndexWidth,
+    Kernel, Loop, Reduce, Schedule, SizeId, Span, Stmt, Term, Var, VarType,
 };
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::draft::{Draft, DraftExpr, DraftStmt, ScopeId, TOP};
+use super::draft::{Combined, Draft, DraftExpr, DraftStmt, Pass, Repeat, ScopeId, TOP};
 use super::linear::Linear;
 use super::schedule::{is_wide, wide_axis};
 use crate::error::{Error, Result};
@@ -21,6 +22,19 @@ pub struct Finished {
     pub kernel: Kernel,
     /// Size arguments.
     pub sizes: Vec<i64>,
+    /// Scratch, the last buffers.
+    pub scratch: Vec<Scratch>,
+}
+
+/// Memory for one launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scratch {
+    /// Element type.
+    pub dtype: DType,
+    /// Elements.
+    pub len: usize,
+    /// True where it must be all zero before the launch.
+    pub is_zeroed: bool,
 }
 
 /// Finishes a draft under a schedule.
@@ -34,6 +48,7 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         axis_list: Vec::new(),
         definitions: definitions(draft),
         emitted: vec![false; draft.vars.len()],
+        scratch: Vec::new(),
     };
     for axis in &draft.parallel {
         finisher.axis(*axis);
@@ -41,8 +56,12 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
     let body = finisher.top()?;
     let index = if fits_i32(draft) { IndexWidth::I32 } else { IndexWidth::I64 };
     let buffer = |access| move |value: &u32| BufferParam { dtype: flow.values[*value as usize].dtype, access };
-    let buffers =
-        draft.reads.iter().map(buffer(Access::Read)).chain(draft.writes.iter().map(buffer(Access::Write))).collect();
+    let scratch = finisher.scratch.iter().map(|scratch| BufferParam {
+        dtype: scratch.dtype,
+        access: if scratch.is_zeroed { Access::Counter } else { Access::Scratch },
+    });
+    let reads = draft.reads.iter().map(buffer(Access::Read));
+    let buffers = reads.chain(draft.writes.iter().map(buffer(Access::Write))).chain(scratch).collect();
     let kernel = Kernel {
         name: kernel_name(draft, flow),
         index,
@@ -54,7 +73,7 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         vars: draft.vars.iter().map(|var| var.of).collect(),
         body,
     };
-    Ok(Finished { kernel: compact_vars(kernel), sizes: finisher.sizes })
+    Ok(Finished { kernel: compact_vars(kernel), sizes: finisher.sizes, scratch: finisher.scratch })
 }
 
 struct Finisher<'a> {
@@ -68,6 +87,7 @@ struct Finisher<'a> {
     /// Where each variable is assigned: scope, and place in its body.
     definitions: Vec<Option<(ScopeId, usize)>>,
     emitted: Vec<bool>,
+    scratch: Vec<Scratch>,
 }
 
 /// What a number is for. Two numbers that are equal at some extents by chance should not share an argument, or each chance
@@ -139,11 +159,12 @@ impl Finisher<'_> {
                         return Err(Error::Internal("a loop without axes".into()));
                     };
                     let axes = repeat.axes.iter().map(|axis| self.axis(*axis)).collect();
+                    let span = self.span(repeat);
                     let mut inner = Vec::new();
                     for store in &draft.scopes[*scope].body {
                         self.store(store, *scope, &mut inner)?;
                     }
-                    body.push(Stmt::Loop(Loop { axes, body: inner }));
+                    body.push(Stmt::Loop(Loop { axes, span, body: inner }));
                 }
                 DraftStmt::Let(..) | DraftStmt::Reduce(..) => {}
             }
@@ -189,7 +210,7 @@ impl Finisher<'_> {
                     self.emitted[var.0 as usize] = true;
                     body.push(Stmt::Let { var, expr });
                 }
-                DraftStmt::Reduce(inner, pass) => body.push(self.reduce(*inner, *pass)?),
+                DraftStmt::Reduce(inner, pass) => self.reduce(*inner, *pass, body)?,
                 DraftStmt::Store(..) | DraftStmt::Loop(_) => {
                     return Err(Error::Internal("a store that assigns a variable".into()));
                 }
@@ -198,24 +219,65 @@ impl Finisher<'_> {
         Ok(())
     }
 
-    fn reduce(&mut self, scope: ScopeId, pass: usize) -> Result<Stmt> {
+    fn reduce(&mut self, scope: ScopeId, pass: usize, stmts: &mut Vec<Stmt>) -> Result<()> {
         let draft = self.draft;
         let Some(repeat) = &draft.scopes[scope].repeat else {
             return Err(Error::Internal("a reduction without a loop".into()));
         };
         let axes = repeat.axes.iter().map(|axis| self.axis(*axis)).collect();
-        let span = match repeat.chunk {
-            None => Span::Whole,
-            Some((axis, length)) => Span::Chunk { axis: self.axis(axis), length: self.size(Role::ChunkLength, length) },
-        };
-        let folds = repeat.passes[pass].folds.clone();
+        let span = self.span(repeat);
+        let pass = &repeat.passes[pass];
+        let folds = pass.folds.clone();
         let mut body = Vec::new();
         for fold in &folds {
             self.emitted[fold.result.0 as usize] = true;
             // Assigned already where an earlier pass over these elements needed it.
             self.require(fold.value, scope, &mut body)?;
         }
-        Ok(Stmt::Reduce(Reduce { axes, span, tree: repeat.tree, body, folds }))
+        stmts.push(Stmt::Reduce(Reduce { axes, span, tree: repeat.tree, body, folds }));
+        if !pass.combined.is_empty() {
+            stmts.push(self.combine(pass)?);
+        }
+        Ok(())
+    }
+
+    fn span(&mut self, repeat: &Repeat) -> Span {
+        match repeat.chunk {
+            None => Span::Whole,
+            Some((axis, length)) => Span::Chunk { axis: self.axis(axis), length: self.size(Role::ChunkLength, length) },
+        }
+    }
+
+    /// The results of chunks, folded; with scratch for them.
+    fn combine(&mut self, pass: &Pass) -> Result<Stmt> {
+        let draft = self.draft;
+        let Some(Combined { axis, tree, along_rows }) = draft.combined else {
+            return Err(Error::Internal("groups that combine nothing".into()));
+        };
+        // The points in order of memory: their results are read along the combined axis.
+        let mut order: SmallVec<[AxisId; 4]> = draft.parallel.iter().copied().filter(|own| *own != axis).collect();
+        order.insert(if along_rows { order.len() } else { 0 }, axis);
+        let (mut at, mut points) = (Linear::default(), 1);
+        for axis in order.iter().rev() {
+            at.add_term(Term::Axis(*axis), points);
+            points *= draft.extents[axis.0 as usize];
+        }
+        let first = draft.reads.len() + draft.writes.len();
+        let mut scratch = |dtype, len: i64, is_zeroed| {
+            self.scratch.push(Scratch { dtype, len: len as usize, is_zeroed });
+            BufferId((first + self.scratch.len() - 1) as u32)
+        };
+        let mut partials = Vec::new();
+        for fold in &pass.combined {
+            self.emitted[fold.result.0 as usize] = true;
+            let VarType::Value(dtype) = draft.vars[fold.result.0 as usize].of else {
+                return Err(Error::Internal("an index that is folded".into()));
+            };
+            partials.push(scratch(dtype, points, false));
+        }
+        let counter = scratch(DType::U32, points / draft.extents[axis.0 as usize].max(1), true);
+        let (axis, at) = (self.axis(axis), self.affine(&at));
+        Ok(Stmt::Combine(Combine { axis, tree, folds: pass.combined.clone(), partials, at, counter }))
     }
 
     /// Variables of `scope` that a statement uses, those inside a loop's body included.
@@ -286,7 +348,8 @@ fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
             match stmt {
                 DraftStmt::Let(var, _) => definitions[var.0 as usize] = Some((number, place)),
                 DraftStmt::Reduce(inner, pass) => {
-                    for fold in draft.scopes[*inner].repeat.iter().flat_map(|repeat| &repeat.passes[*pass].folds) {
+                    let passes = draft.scopes[*inner].repeat.iter().map(|repeat| &repeat.passes[*pass]);
+                    for fold in passes.flat_map(Pass::results) {
                         definitions[fold.result.0 as usize] = Some((number, place));
                     }
                 }
@@ -305,22 +368,14 @@ fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
 }
 
 fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
-    let operand = |operand: &IndexOperand| match operand {
-        IndexOperand::Var(var) => Some(*var),
-        IndexOperand::Size(_) | IndexOperand::Zero => None,
-    };
     match expr {
         DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
         DraftExpr::IndexBinary(_, var, _) => vec![*var],
-        DraftExpr::Plain(expr) => match expr {
-            Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
-                operand(a).into_iter().chain(operand(b)).collect()
-            }
-            Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => vec![*x],
-            Expr::Binary(_, a, b) => vec![*a, *b],
-            Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => vec![*a, *b, *c],
-            Expr::Load { .. } | Expr::Scalar(_) | Expr::Zero | Expr::Index(_) => Vec::new(),
-        },
+        DraftExpr::Plain(expr) => {
+            let mut vars = Vec::new();
+            expr.for_each_var(|var| vars.push(var));
+            vars
+        }
     }
 }
 
@@ -377,6 +432,13 @@ fn rename_body(body: &mut [Stmt], rename: &mut impl FnMut(&mut Var)) {
             Stmt::Store { at, value, .. } => {
                 affine(at, rename);
                 rename(value);
+            }
+            Stmt::Combine(own) => {
+                affine(&mut own.at, rename);
+                for fold in &mut own.folds {
+                    rename(&mut fold.value);
+                    rename(&mut fold.result);
+                }
             }
             Stmt::Loop(own) => rename_body(&mut own.body, rename),
             Stmt::Reduce(reduce) => {

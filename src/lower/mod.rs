@@ -9,6 +9,8 @@ mod trace_group;
 
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
 
+pub use finish::Scratch;
+
 use crate::error::Result;
 use crate::fuse::Partition;
 use crate::fuse::flow::{Flow, ValueId};
@@ -27,6 +29,8 @@ pub struct Lowered {
     pub reads: Vec<ValueId>,
     /// Values written, the buffers after those.
     pub writes: Vec<ValueId>,
+    /// Memory for each launch, the last buffers.
+    pub scratch: Vec<Scratch>,
 }
 
 /// Lowers group number `group`, whose space has at least one point.
@@ -43,5 +47,6 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         scalars: draft.scalars.iter().map(|(slot, _)| *slot).collect(),
         reads: draft.reads,
         writes: draft.writes,
+        scratch: finished.scratch,
     })
 }

@@ -58,7 +58,10 @@ fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
     // Rows are kept on the chip where a second pass comes, and where they fit.
     let longest = repeats
         .clone()
-        .map(|repeat| repeat.axes.iter().map(|axis| draft.extents[axis.0 as usize] as u64).product::<u64>())
+        .map(|repeat| {
+            let all = repeat.axes.iter().map(|axis| draft.extents[axis.0 as usize] as u64).product::<u64>();
+            repeat.chunk.map_or(all, |(_, length)| all.min(length as u64))
+        })
         .max()
         .unwrap_or(0);
     let is_last_pass = |stmt: &DraftStmt| matches!(stmt, DraftStmt::Loop(_));

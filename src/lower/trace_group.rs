@@ -4,11 +4,11 @@ use lazuli_codegen::{AxisId, BinaryOp, DType, Expr, Fold, IndexOp, IndexOperand,
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::draft::{Division, Draft, DraftExpr, DraftStmt, Pass, Repeat, Scope, ScopeId, TOP};
+use super::draft::{Combined, Division, Draft, DraftExpr, DraftStmt, Pass, Repeat, Scope, ScopeId, TOP};
 use super::linear::{Coords, Linear};
 use crate::error::{Error, Result};
 use crate::fuse::flow::{Flow, FlowOp, Reduction, ValueId};
-use crate::fuse::{Group, Partition, Rows};
+use crate::fuse::{Group, Partition, Rows, Split};
 use crate::graph::op::Region;
 use crate::shape::Order;
 
@@ -76,9 +76,10 @@ impl Tracer<'_> {
                 .filter(|axis| !rows.axes.contains(axis))
                 .map(|axis| coords[axis as usize].clone())
                 .collect();
-            let Rows { elements, axes, tree, along_rows, .. } = rows;
+            let Rows { elements, axes, tree, split, along_rows, .. } = rows;
             let shape = LoopShape { operand: elements, axes, tree: *tree, along_rows: *along_rows };
-            let scope = self.find_loop(&shape, kept, TOP, None, 0);
+            let chunk = self.combined_chunk(&shape, *split);
+            let scope = self.find_loop(&shape, kept, TOP, chunk, 0);
             for (axis, coord) in self.loop_coords(scope, &rows.axes, &rows.elements) {
                 coords[axis as usize] = coord;
             }
@@ -389,16 +390,19 @@ impl Tracer<'_> {
         let kept = operand.shape.len() - reduction.axes.len();
         let kept_coords: Coords = coords[..kept].iter().cloned().collect();
         let parent = kept_coords.iter().fold(TOP, |scope, coord| self.draft.inner(scope, self.draft.scope_of(coord)));
-        let chunk = match (reduction.chunk, coords.get(kept).map(|coord| &coord.terms[..])) {
-            (None, _) => None,
-            (Some(length), Some([(Term::Axis(axis), 1)])) => Some((*axis, length)),
-            _ => return Err(Error::Internal("chunks that are not counted by an axis".into())),
-        };
         let shape = LoopShape {
             operand: &operand.shape,
             axes: &reduction.axes,
             tree: reduction.tree,
             along_rows: reduction.along_rows,
+        };
+        let chunk = match (reduction.split, coords.get(kept).map(|coord| &coord.terms[..])) {
+            (Split::Chunks(length), Some([(Term::Axis(axis), 1)])) => Some((*axis, length)),
+            (Split::Chunks(_), _) => return Err(Error::Internal("chunks that are not counted by an axis".into())),
+            (Split::Combined { .. }, _) if parent != TOP => {
+                return Err(Error::Internal("groups that combine inside a loop".into()));
+            }
+            (split, _) => self.combined_chunk(&shape, split),
         };
         let depth = value.reduce_depth;
         let scope = self.find_loop(&shape, kept_coords.clone(), parent, chunk, depth);
@@ -414,19 +418,39 @@ impl Tracer<'_> {
         let element = self.value(value.inputs[0], &at)?;
         self.draft.names.push(reduction.op.name());
         let result = self.draft.new_var(VarType::Value(value.dtype), parent, (0, 0));
-        let fold = Fold { result, op: reduction.op, value: element };
-        let Some(repeat) = &mut self.draft.scopes[scope].repeat else {
+        let mut fold = Fold { result, op: reduction.op, value: element };
+        let mut combined = None;
+        if matches!(reduction.split, Split::Combined { .. }) {
+            fold.result = self.draft.new_var(VarType::Value(value.dtype), parent, (0, 0));
+            combined = Some(Fold { result, op: reduction.op, value: fold.result });
+        }
+        let Some(Repeat { passes, .. }) = &mut self.draft.scopes[scope].repeat else {
             return Err(Error::Internal("a reduction without a loop".into()));
         };
-        match repeat.passes.iter_mut().find(|pass| pass.depth == depth) {
-            Some(pass) => pass.folds.push(fold),
-            None => {
-                repeat.passes.push(Pass { depth, folds: vec![fold] });
-                let pass = repeat.passes.len() - 1;
-                self.draft.scopes[parent].body.push(DraftStmt::Reduce(scope, pass));
-            }
+        let known = passes.iter().position(|pass| pass.depth == depth);
+        let number = known.unwrap_or(passes.len());
+        if known.is_none() {
+            passes.push(Pass { depth, folds: Vec::new(), combined: Vec::new() });
+        }
+        passes[number].folds.push(fold);
+        passes[number].combined.extend(combined);
+        if known.is_none() {
+            self.draft.scopes[parent].body.push(DraftStmt::Reduce(scope, number));
         }
         Ok(result)
+    }
+
+    /// The parallel axis that counts the chunks of rows that groups combine, and their length.
+    fn combined_chunk(&mut self, shape: &LoopShape, split: Split) -> Option<(AxisId, i64)> {
+        let Split::Combined { length, tree, .. } = split else { return None };
+        if let Some(combined) = &self.draft.combined {
+            return Some((combined.axis, length));
+        }
+        let folded: i64 = shape.axes.iter().map(|axis| shape.operand[*axis as usize] as i64).product();
+        let axis = self.draft.new_axis((folded as u64).div_ceil(length as u64) as i64, TOP);
+        self.draft.parallel.insert(0, axis);
+        self.draft.combined = Some(Combined { axis, tree, along_rows: shape.along_rows });
+        Some((axis, length))
     }
 
     /// The loop over these elements: one already there, or a new one.
@@ -444,7 +468,7 @@ impl Tracer<'_> {
             axes: shape.axes.into(),
             tree: shape.tree,
             chunk: chunk.map(|(_, length)| length),
-            depth: if parent == TOP && chunk.is_none() { 0 } else { depth },
+            depth: if parent == TOP && (chunk.is_none() || self.draft.combined.is_some()) { 0 } else { depth },
         };
         if let Some(scope) = self.loops.get(&key) {
             return *scope;

@@ -42,6 +42,9 @@ pub trait Runtime: Send + Sync {
     /// Copies device memory to the host, after all work submitted before it.
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()>;
 
+    /// Sets the first `bytes` bytes of device memory to zero, in order with all other work.
+    fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()>;
+
     /// Emits and compiles a kernel, or takes what the store of binaries keeps for its source. `contraction` allows fused
     /// multiply-adds that round once.
     /// Errors: `Compile`, with the log and the source; `Unsupported`.

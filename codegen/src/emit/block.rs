@@ -25,6 +25,8 @@ impl Emitter<'_> {
                     self.emit_serial(&elements);
                 }
             }
+            // Of the top level of a group, which knows how to.
+            Stmt::Combine(_) => {}
         }
     }
 

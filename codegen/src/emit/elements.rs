@@ -21,8 +21,8 @@ impl<'a> Elements<'a> {
             Stmt::Reduce(reduce) => {
                 Some(Self { axes: &reduce.axes, span: reduce.span, body: &reduce.body, folds: &reduce.folds })
             }
-            Stmt::Loop(own) => Some(Self { axes: &own.axes, span: Span::Whole, body: &own.body, folds: &[] }),
-            Stmt::Let { .. } | Stmt::Store { .. } => None,
+            Stmt::Loop(own) => Some(Self { axes: &own.axes, span: own.span, body: &own.body, folds: &[] }),
+            Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Combine(_) => None,
         }
     }
 }
@@ -33,6 +33,7 @@ pub(super) fn assigned(body: &[Stmt]) -> impl Iterator<Item = Var> {
         let (var, folds) = match stmt {
             Stmt::Let { var, .. } => (Some(*var), [].as_slice()),
             Stmt::Reduce(reduce) => (None, reduce.folds.as_slice()),
+            Stmt::Combine(combine) => (None, combine.folds.as_slice()),
             Stmt::Store { .. } | Stmt::Loop(_) => (None, [].as_slice()),
         };
         var.into_iter().chain(folds.iter().map(|fold| fold.result))
@@ -241,7 +242,7 @@ impl Emitter<'_> {
                 self.facts.place(stmt, neighbours) != Place::Each
             }
             Stmt::Let { .. } => true,
-            Stmt::Reduce(_) | Stmt::Loop(_) => false,
+            Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Loop(_) => false,
         });
         match axes {
             [_] => drop(self.enter_loop(neighbours)),

@@ -138,6 +138,7 @@ impl Facts {
                 reduce.folds.iter().any(|fold| self.varies(fold.result))
                     || reduce.body.iter().any(|stmt| self.stmt_varies(stmt))
             }
+            Stmt::Combine(_) => false,
             Stmt::Loop(own) => own.body.iter().any(|stmt| self.stmt_varies(stmt)),
         }
     }
@@ -152,7 +153,8 @@ impl Facts {
                     };
                     self.varying[var.0 as usize] = varies;
                 }
-                Stmt::Store { .. } => {}
+                // Groups have one point a lane.
+                Stmt::Store { .. } | Stmt::Combine(_) => {}
                 Stmt::Reduce(reduce) => {
                     self.find_varying(&reduce.body, schedule, false);
                     // Neighbours within a fold are folded together: its results are the same for all of them.
@@ -211,6 +213,14 @@ impl Facts {
                     self.use_address(at, address);
                     self.use_var(*stored, value);
                 }
+                Stmt::Combine(combine) => {
+                    self.use_address(&combine.at, address);
+                    for fold in &combine.folds {
+                        if self.is_used(fold.result) {
+                            self.use_var(fold.value, value);
+                        }
+                    }
+                }
                 Stmt::Reduce(_) | Stmt::Loop(_) => {
                     if let Some(elements) = Elements::of(stmt).filter(|_| self.is_live(stmt)) {
                         self.count_element_uses(&elements, schedule, is_root);
@@ -239,6 +249,7 @@ impl Facts {
                 reduce.folds.iter().any(|fold| self.is_used(fold.result))
                     || reduce.body.iter().any(|stmt| self.is_live(stmt))
             }
+            Stmt::Combine(combine) => combine.folds.iter().any(|fold| self.is_used(fold.result)),
             Stmt::Loop(own) => own.body.iter().any(|stmt| self.is_live(stmt)),
         }
     }

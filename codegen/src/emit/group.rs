@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::elements::Elements;
 use super::text::{Binding, Text};
-use crate::{Dialect, Fold, IndexWidth, LaneOrder, Schedule, Stmt, Tree};
+use crate::{AxisId, Dialect, Fold, IndexWidth, LaneOrder, Schedule, Stmt, Tree};
 
 /// The parts of a [`Schedule::Group`].
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,8 @@ pub(super) struct Group {
     pub points: u32,
     pub lane_order: LaneOrder,
     pub steps: u32,
+    /// The name of a thread's number among its lanes.
+    pub lane: &'static str,
 }
 
 /// The most values a thread keeps in registers; its loops over them are unrolled.
@@ -20,7 +22,9 @@ const UNROLLED: u32 = 32;
 impl Group {
     pub fn of(schedule: &Schedule) -> Option<Self> {
         match *schedule {
-            Schedule::Group { tree, points, lane_order, steps } => Some(Self { tree, points, lane_order, steps }),
+            Schedule::Group { tree, points, lane_order, steps } => {
+                Some(Self { tree, points, lane_order, steps, lane: "lane" })
+            }
             Schedule::Map { .. } => None,
         }
     }
@@ -43,6 +47,9 @@ impl Group {
 
 impl Emitter<'_> {
     pub(super) fn emit_group(&mut self, group: Group) {
+        if let Some(combine) = self.kernel.combine() {
+            return self.emit_combining(combine.axis.0, group, self.kernel.waits());
+        }
         let body = &self.kernel.body;
         let last_fold = body.iter().rposition(|stmt| {
             let elements = Elements::of(stmt);
@@ -101,17 +108,15 @@ impl Emitter<'_> {
     /// Finds the point from the numbers of the group and the thread. With `must_stay` a thread past the last point computes
     /// that point too, but stores nothing.
     fn emit_group_point(&mut self, group: Group, must_stay: bool) {
-        let parallel = &self.kernel.parallel;
-        let count = self.dialect.count_type(self.kernel.index);
-        let (lanes, points) = (group.tree.lanes, group.points);
         let [group_id, _] = self.words.group_id;
-        let thread = self.words.local_id;
-        let (point_in_group, lane) = match (group.lane_order, lanes, points) {
-            (_, _, 1) => (String::new(), thread.to_owned()),
-            (_, 1, _) => (thread.to_owned(), String::new()),
-            (LaneOrder::LanesFastest, ..) => (format!("{thread} / {lanes}"), format!("{thread} % {lanes}")),
-            (LaneOrder::PointsFastest, ..) => (format!("{thread} % {points}"), format!("{thread} / {points}")),
-        };
+        self.emit_point(group, &self.kernel.parallel, group_id, must_stay);
+    }
+
+    /// As `emit_group_point`, of the points along `parallel`, by the group's number among those along that grid axis.
+    pub(super) fn emit_point(&mut self, group: Group, parallel: &[AxisId], group_id: &str, must_stay: bool) {
+        let count = self.dialect.count_type(self.kernel.index);
+        let points = group.points;
+        let (point_in_group, _) = self.places(group);
         if points == 1 {
             let mut point = Text::atom(group_id);
             if parallel.len() > 1 {
@@ -138,14 +143,31 @@ impl Emitter<'_> {
             }
             self.divide_up(point, parallel, None);
         }
-        if lanes > 1 {
+        self.emit_lane(group);
+    }
+
+    pub(super) fn emit_lane(&mut self, group: Group) {
+        if group.tree.lanes > 1 {
+            let (_, lane) = self.places(group);
             self.out.line(&format!("const int lane = {lane};"));
+        }
+    }
+
+    /// The number of a thread's point in its group, and of its lane.
+    fn places(&self, group: Group) -> (String, String) {
+        let (lanes, points) = (group.tree.lanes, group.points);
+        let thread = self.words.local_id;
+        match (group.lane_order, lanes, points) {
+            (_, _, 1) => (String::new(), thread.to_owned()),
+            (_, 1, _) => (thread.to_owned(), String::new()),
+            (LaneOrder::LanesFastest, ..) => (format!("{thread} / {lanes}"), format!("{thread} % {lanes}")),
+            (LaneOrder::PointsFastest, ..) => (format!("{thread} % {points}"), format!("{thread} / {points}")),
         }
     }
 
     /// Runs a loop at the top level and folds along the tree; afterwards every lane has the results. Where this is the last
     /// loop, only the first lane needs them, and the others may have left: true where they have.
-    fn emit_top_level(&mut self, elements: &Elements<'_>, group: Group, is_last: bool) -> bool {
+    pub(super) fn emit_top_level(&mut self, elements: &Elements<'_>, group: Group, is_last: bool) -> bool {
         let folds = self.live_folds(elements.folds);
         self.emit_kept(elements, group);
         let (lanes, width) = (group.tree.lanes, group.tree.width);
@@ -168,7 +190,7 @@ impl Emitter<'_> {
         !folds.is_empty() && self.emit_lanes(&folds, group, is_last)
     }
 
-    fn emit_accumulators(&mut self, fold: &Fold, group: Group) {
+    pub(super) fn emit_accumulators(&mut self, fold: &Fold, group: Group) {
         let name = self.fold_name(fold);
         let dtype = self.dtype(fold.result);
         let (c_type, identity) = (self.c_type(fold.result), self.identity(fold.op, dtype));

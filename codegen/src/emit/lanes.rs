@@ -45,7 +45,7 @@ impl Emitter<'_> {
             return false;
         }
         let barrier = self.words.barrier;
-        let slot = if group.points == 1 { "lane" } else { self.words.local_id };
+        let slot = if group.points == 1 { group.lane } else { self.words.local_id };
         for (fold, own) in folds.iter().zip(&own) {
             let name = self.fold_name(fold);
             self.out.line(&format!("{name}_lanes[{slot}] = {own};"));
@@ -59,7 +59,7 @@ impl Emitter<'_> {
         }
         let first = match (group.points, group.lane_order) {
             (1, _) => "0".to_owned(),
-            (_, LaneOrder::LanesFastest) => format!("{slot} - lane"),
+            (_, LaneOrder::LanesFastest) => format!("{slot} - {}", group.lane),
             (points, LaneOrder::PointsFastest) => format!("{slot} % {points}"),
         };
         let first: Vec<String> = folds.iter().map(|fold| format!("{}_lanes[{first}]", self.fold_name(fold))).collect();
@@ -83,15 +83,15 @@ impl Emitter<'_> {
             .iter()
             .map(|fold| {
                 let name = self.fold_name(fold);
-                let accumulator = Text::atom(format!("{name}_lanes[lane]"));
-                let other = Text::atom(format!("{name}_lanes[lane + step]"));
+                let accumulator = Text::atom(format!("{name}_lanes[{}]", group.lane));
+                let other = Text::atom(format!("{name}_lanes[{} + step]", group.lane));
                 self.fold(fold.op, self.dtype(fold.result), &accumulator, &other)
             })
             .collect();
         match lines.as_slice() {
-            [only] => self.out.line(&format!("if (lane < step) {only}")),
+            [only] => self.out.line(&format!("if ({} < step) {only}", group.lane)),
             several => {
-                self.out.open("if (lane < step)");
+                self.out.open(&format!("if ({} < step)", group.lane));
                 several.iter().for_each(|line| self.out.line(line));
                 self.out.close();
             }
@@ -112,11 +112,12 @@ impl Emitter<'_> {
                 _ => 1 << (lanes.ilog2() / 2),
             };
             let is_final = shuffles || few == 1;
+            let lane = group.lane;
             match (is_last && is_final, few) {
                 (true, 1) => self.emit_leave(group, true),
-                (true, few) => self.out.line(&format!("if (lane >= {few}) return;")),
-                (false, 1) => self.out.open("if (lane == 0)"),
-                (false, few) => self.out.open(&format!("if (lane < {few})")),
+                (true, few) => self.out.line(&format!("if ({lane} >= {few}) return;")),
+                (false, 1) => self.out.open(&format!("if ({lane} == 0)")),
+                (false, few) => self.out.open(&format!("if ({lane} < {few})")),
             }
             let apart = few * if group.lane_order == LaneOrder::LanesFastest { 1 } else { group.points };
             let mut parts = Vec::new();
@@ -144,7 +145,7 @@ impl Emitter<'_> {
                 self.name_results(folds, &parts);
                 return true;
             }
-            let condition = if shuffles { "if (lane == 0) " } else { "" };
+            let condition = if shuffles { format!("if ({lane} == 0) ") } else { String::new() };
             let slot = if is_final && group.points == 1 { "0" } else { slot };
             for (fold, part) in folds.iter().zip(&parts) {
                 let name = self.fold_name(fold);

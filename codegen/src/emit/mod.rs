@@ -1,12 +1,13 @@
 //! Prints a kernel under a schedule as OpenCL C or CUDA C.
 //!
 //! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map` and `group` lay the work out,
-//! `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `recompute` settles which
+//! `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `combine` what groups did, `recompute` settles which
 //! values a later loop computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and
 //! `index` print values.
 
 mod block;
 mod cast;
+mod combine;
 mod elements;
 mod expression;
 mod facts;
@@ -25,13 +26,16 @@ use std::collections::HashMap;
 
 use crate::dialect::Spelling;
 use crate::names::{Names, entry_name};
-use crate::{Access, DType, Dialect, Kernel, Schedule, Stmt, Var, VarType};
+use crate::{Access, AxisId, DType, Dialect, Kernel, Schedule, Span, Stmt, Var, VarType};
 use elements::Kept;
 use facts::Facts;
 use group::Group;
 use prelude::{Prelude, Section};
 use text::Text;
 use writer::{LINE, Writer};
+
+/// Threads of a multiprocessor at once, where groups wait for each other: each then has 64 registers at the least.
+const THREADS_AT_ONCE: u32 = 1024;
 
 /// What the emitter is told beside the kernel and its schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -62,7 +66,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
         Schedule::Group { tree, points, lane_order, steps } => {
-            emitter.emit_group(Group { tree, points, lane_order, steps });
+            emitter.emit_group(Group { tree, points, lane_order, steps, lane: "lane" });
         }
     }
     emitter.out.close();
@@ -132,6 +136,10 @@ struct Emitter<'a> {
     guard: Option<Text>,
     /// The condition under which the thread's point exists, where it may not.
     in_range: Option<Text>,
+    /// The names of the first element number, and of the one past the last, of chunks at the top level of a group.
+    spans: Vec<(Span, Vec<AxisId>, String, String)>,
+    /// True where a thread's number among those that fold what points hand in has a name.
+    has_member: bool,
     /// How many names begin with each word.
     name_counts: HashMap<&'static str, u32>,
 }
@@ -155,6 +163,8 @@ impl<'a> Emitter<'a> {
             axes: (0..kernel.axes.len()).map(|axis| Text::atom(format!("i{axis}"))).collect(),
             guard: None,
             in_range: None,
+            spans: Vec::new(),
+            has_member: false,
             name_counts: HashMap::new(),
         }
     }
@@ -163,9 +173,13 @@ impl<'a> Emitter<'a> {
         let words = self.words;
         let mut parameters = Vec::new();
         for (buffer, name) in self.kernel.buffers.iter().zip(&self.names.buffers) {
-            let constant = if buffer.access == Access::Read { "const " } else { "" };
             let storage = self.dialect.storage_type(buffer.dtype);
-            parameters.push(format!("{}{constant}{storage} *{} {name}", words.global, words.restrict));
+            parameters.push(match buffer.access {
+                Access::Read => format!("{}const {storage} *{} {name}", words.global, words.restrict),
+                Access::Write => format!("{}{storage} *{} {name}", words.global, words.restrict),
+                // Other groups write there too.
+                Access::Scratch | Access::Counter => format!("{}{storage} *{name}", words.global),
+            });
         }
         let index = self.dialect.index_type(self.kernel.index);
         parameters.extend(self.names.sizes.iter().map(|name| format!("{index} {name}")));
@@ -173,7 +187,10 @@ impl<'a> Emitter<'a> {
             parameters.push(format!("{} {name}", self.dialect.scalar_type(dtype)));
         }
         let mut head = match self.schedule.threads() {
-            Some(threads) => format!("{} {} void {entry}(", words.kernel, self.dialect.group_size(threads)),
+            Some(threads) => {
+                let at_once = self.kernel.waits().then(|| THREADS_AT_ONCE / threads);
+                format!("{} {} void {entry}(", words.kernel, self.dialect.group_size(threads, at_once))
+            }
             None => format!("{} void {entry}(", words.kernel),
         };
         let length: usize = parameters.iter().map(|parameter| parameter.len() + 2).sum();

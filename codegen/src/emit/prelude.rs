@@ -21,6 +21,8 @@ pub(super) enum Section {
     MulAdd,
     MathCpu,
     Wide,
+    LastGroup,
+    AwaitGroups,
 }
 
 impl Section {
@@ -46,6 +48,9 @@ impl Section {
             (Section::MulAdd, _) => sections::MUL_ADD,
             (Section::MathCpu, _) => sections::MATH_CPU,
             (Section::Wide, _) => sections::WIDE,
+            (Section::LastGroup, Dialect::OpenClC) => sections::LAST_GROUP_OPENCL_C,
+            (Section::LastGroup, Dialect::CudaC) => sections::LAST_GROUP_CUDA_C,
+            (Section::AwaitGroups, _) => sections::AWAIT_GROUPS_CUDA_C,
         }
     }
 }

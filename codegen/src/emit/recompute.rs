@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::elements::{Elements, assigned};
 use super::group::Group;
-use crate::{Affine, Expr, Fold, IndexOperand, Kernel, Loop, Reduce, Schedule, Stmt, Term, Var};
+use crate::{Affine, Combine, Expr, Fold, IndexOperand, Kernel, Loop, Reduce, Schedule, Stmt, Term, Var};
 
 /// The kernel in which every loop computes for itself what is not kept for it. The new variables come after the old ones.
 pub(super) fn recompute<'a>(kernel: &'a Kernel, schedule: &Schedule) -> Cow<'a, Kernel> {
@@ -55,7 +55,7 @@ pub(super) fn recompute<'a>(kernel: &'a Kernel, schedule: &Schedule) -> Cow<'a, 
         let mut again = renamed(stmt, &mut |var| fresh.get(&var).copied().unwrap_or(var));
         match &mut again {
             Stmt::Reduce(Reduce { body: own, .. }) | Stmt::Loop(Loop { body: own, .. }) => drop(own.splice(0..0, body)),
-            Stmt::Let { .. } | Stmt::Store { .. } => {}
+            Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Combine(_) => {}
         }
         kernel_again.body[number] = again;
     }
@@ -90,7 +90,7 @@ fn is_cheap(kernel: &Kernel, stmt: &Stmt, group: &Group) -> bool {
             Expr::IndexLess(..) | Expr::IndexEqual(..) | Expr::IndexValue(_) => true,
             Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select { .. } | Expr::Cast(_) => false,
         },
-        Stmt::Store { .. } | Stmt::Reduce(_) | Stmt::Loop(_) => false,
+        Stmt::Store { .. } | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Loop(_) => false,
     }
 }
 
@@ -109,7 +109,7 @@ fn defined(stmt: &Stmt) -> Vec<Var> {
     let own = assigned(std::slice::from_ref(stmt));
     let inner = match stmt {
         Stmt::Reduce(Reduce { body, .. }) | Stmt::Loop(Loop { body, .. }) => body.as_slice(),
-        Stmt::Let { .. } | Stmt::Store { .. } => &[],
+        Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Combine(_) => &[],
     };
     own.chain(inner.iter().flat_map(defined)).collect()
 }
@@ -127,12 +127,21 @@ fn renamed(stmt: &Stmt, name: &mut dyn FnMut(Var) -> Var) -> Stmt {
             span: reduce.span,
             tree: reduce.tree,
             body: block(&reduce.body, name),
-            folds: (reduce.folds.iter())
-                .map(|fold| Fold { result: name(fold.result), op: fold.op, value: name(fold.value) })
-                .collect(),
+            folds: renamed_folds(&reduce.folds, name),
         }),
-        Stmt::Loop(own) => Stmt::Loop(Loop { axes: own.axes.clone(), body: block(&own.body, name) }),
+        Stmt::Combine(own) => Stmt::Combine(Combine {
+            folds: renamed_folds(&own.folds, name),
+            at: renamed_affine(&own.at, name),
+            ..own.clone()
+        }),
+        Stmt::Loop(own) => {
+            Stmt::Loop(Loop { axes: own.axes.clone(), span: own.span, body: block(&own.body, name) })
+        }
     }
+}
+
+fn renamed_folds(folds: &[Fold], name: &mut dyn FnMut(Var) -> Var) -> Vec<Fold> {
+    folds.iter().map(|fold| Fold { result: name(fold.result), op: fold.op, value: name(fold.value) }).collect()
 }
 
 fn renamed_expr(expr: &Expr, name: &mut dyn FnMut(Var) -> Var) -> Expr {

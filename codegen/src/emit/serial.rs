@@ -2,6 +2,7 @@
 
 use super::Emitter;
 use super::elements::Elements;
+use super::group::Group;
 use super::text::{Binding, Text};
 use crate::{Fold, ReduceOp, Span};
 
@@ -68,6 +69,9 @@ impl Emitter<'_> {
         let Span::Chunk { axis, length } = elements.span else {
             return ("0".to_owned(), all);
         };
+        if let Some(known) = self.spans.iter().find(|known| known.0 == elements.span && known.1 == elements.axes) {
+            return (known.2.clone(), known.3.clone());
+        }
         let index = self.dialect.index_type(self.kernel.index);
         let length = Text::atom(self.names.size(length));
         let start = self.fresh_name("start");
@@ -75,6 +79,9 @@ impl Emitter<'_> {
         self.out.line(&format!("const {index} {start} = {};", from.code));
         let end = self.fresh_name("end");
         self.out.line(&format!("const {index} {end} = min({start} + {}, {all});", length.code));
+        if Group::of(self.schedule).is_some() {
+            self.spans.push((elements.span, elements.axes.to_vec(), start.clone(), end.clone()));
+        }
         (start, end)
     }
 

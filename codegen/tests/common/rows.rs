@@ -55,7 +55,7 @@ fn softmax(
     let sum = k.reduce(body, reduction, ReduceOp::Sum, e);
     let share = k.binary(inner, Div, e, sum);
     k.store(inner, to, &at_to, share, wide);
-    body.push(Stmt::Loop(Loop { axes, body: std::mem::take(inner) }));
+    body.push(Stmt::Loop(Loop { axes, span: Span::Whole, body: std::mem::take(inner) }));
     let body = std::mem::take(body);
     k.finish(body)
 }
@@ -122,7 +122,7 @@ pub fn layer_norm(schedule: &Schedule) -> Kernel {
     let result = k.binary(inner, Add, result, shift);
     let result = k.value(inner, BF16, Expr::Cast(result));
     k.store(inner, to, &row, result, true);
-    body.push(Stmt::Loop(Loop { axes: vec![j], body: std::mem::take(inner) }));
+    body.push(Stmt::Loop(Loop { axes: vec![j], span: Span::Whole, body: std::mem::take(inner) }));
     let body = std::mem::take(body);
     k.finish(body)
 }
@@ -145,7 +145,7 @@ pub fn centre(schedule: &Schedule) -> Kernel {
     k.store(body, means, &point, mean, false);
     let apart = k.binary(inner, Sub, x, mean);
     k.store(inner, to, &row, apart, true);
-    body.push(Stmt::Loop(Loop { axes: vec![j], body: std::mem::take(inner) }));
+    body.push(Stmt::Loop(Loop { axes: vec![j], span: Span::Whole, body: std::mem::take(inner) }));
     let square = k.binary(inner, Mul, apart, apart);
     let reduction = Reduction { axes: vec![j], span: Span::Whole, tree, body: std::mem::take(inner) };
     let squares = k.reduce(body, reduction, ReduceOp::Sum, square);
@@ -193,7 +193,7 @@ pub fn ranks(schedule: &Schedule) -> Kernel {
     k.store(inner, to, &here, rank, true);
     let place = k.value(inner, I64, Expr::IndexValue(index));
     k.store(inner, places, &here, place, true);
-    body.push(Stmt::Loop(Loop { axes, body: std::mem::take(inner) }));
+    body.push(Stmt::Loop(Loop { axes, span: Span::Whole, body: std::mem::take(inner) }));
     k.store(body, found, &at(None, &[(i, None)]), some, false);
     let body = std::mem::take(body);
     k.finish(body)
@@ -215,7 +215,7 @@ pub fn folds_in_rows(schedule: &Schedule) -> Kernel {
     let highest = k.reduce(body, reduction, ReduceOp::Max, sum);
     let below = k.binary(inner, Sub, highest, sum);
     k.store(inner, to, &at(None, &[(batch, Some(pitch)), (j, None)]), below, true);
-    body.push(Stmt::Loop(Loop { axes: vec![j], body: std::mem::take(inner) }));
+    body.push(Stmt::Loop(Loop { axes: vec![j], span: Span::Whole, body: std::mem::take(inner) }));
     let body = std::mem::take(body);
     k.finish(body)
 }

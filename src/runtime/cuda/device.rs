@@ -2,7 +2,7 @@
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute_enum as Attribute, CUresult};
-use lazuli_codegen::DeviceFacts;
+use lazuli_codegen::{Cooperation, DeviceFacts};
 
 use super::{fault, libraries};
 
@@ -51,6 +51,8 @@ pub(super) struct Properties {
     pub(super) memory_bytes: u64,
     /// True where memory can be had in stream order.
     pub(super) has_pools: bool,
+    /// True where groups of one launch may wait for each other.
+    pub(super) is_cooperative: bool,
     /// The newest CUDA that the driver serves.
     pub(super) driver: i32,
 }
@@ -71,6 +73,7 @@ impl Properties {
             // SAFETY: the device came from cuDeviceGet.
             memory_bytes: unsafe { result::device::total_mem(device) }? as u64,
             has_pools: number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED).is_ok_and(|flag| flag != 0),
+            is_cooperative: number(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH).is_ok_and(|flag| flag != 0),
             driver: driver_version()?,
         })
     }
@@ -86,6 +89,11 @@ impl Properties {
             max_parameter_bytes: PARAMETER_BYTES,
             max_allocation_bytes: self.memory_bytes,
             has_f64: true,
+            cooperation: match self.is_cooperative {
+                // A multiprocessor has 65,536 registers, of which each thread may then have 64.
+                true => Cooperation::Waiting { groups: self.multiprocessors * 2, threads: 512, values: 32 },
+                false => Cooperation::LastGroup,
+            },
             compiler: compiler.into(),
         }
     }

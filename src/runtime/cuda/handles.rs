@@ -13,9 +13,10 @@ use crate::error::{Error, Result};
 pub(super) struct Handles {
     /// The device, as messages name it.
     pub(super) name: String,
-    device: CUdevice,
+    pub(super) device: CUdevice,
     context: CUcontext,
     pub(super) stream: CUstream,
+    pub(super) multiprocessors: u32,
     /// The device's default pool of memory; none where the device has no pools.
     pool: Option<CUmemoryPool>,
     memory_bytes: u64,
@@ -57,6 +58,7 @@ impl Handles {
             device,
             context,
             stream,
+            multiprocessors: properties.multiprocessors,
             pool: None,
             memory_bytes: properties.memory_bytes,
             live_bytes: AtomicU64::new(0),

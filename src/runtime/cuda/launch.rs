@@ -7,6 +7,7 @@ use cudarc::driver::result;
 use lazuli_codegen::{Grid, IndexWidth};
 use smallvec::SmallVec;
 
+use super::cooperative;
 use super::fault;
 use super::handles::Handles;
 use super::memory::CudaMemory;
@@ -33,9 +34,25 @@ pub(super) fn launch(handles: &Arc<Handles>, executable: &CudaExecutable, argume
     // Each argument has eight bytes of its own; the driver reads as many of them as the parameter is long.
     let mut pointers: SmallVec<[*mut c_void; 32]> =
         values.iter_mut().map(|value| (&raw mut *value).cast::<c_void>()).collect();
-    let groups = grid.groups.map(|groups| groups as u32); // Checked: all fit.
+    let mut groups = grid.groups.map(|groups| groups as u32); // Checked: all fit.
     let group = grid.group;
     handles.bind()?;
+    if executable.parameters().waits {
+        groups[1] = teams(executable, grid).map_err(|message| Error::Driver {
+            device: handles.name.clone(),
+            call: call(),
+            message,
+        })?;
+        let (grid, group) = ((groups[0], groups[1], groups[2]), (group[0], group[1], group[2]));
+        let launch = || {
+            // SAFETY: as for a plain launch below; as many groups as run at once.
+            unsafe {
+                let function = executable.function();
+                result::launch_cooperative_kernel(function, grid, group, 0, handles.stream, &mut pointers)
+            }
+        };
+        return cooperative::in_turn(handles, launch).map_err(|error| fault::driver(&handles.name, call(), error));
+    }
     // SAFETY: the function lives (its executable does), and so does the stream. There is a pointer for each parameter of
     // the kernel, in its order and of its type, and the driver copies what they point to. Memory is used in stream order.
     let launched = unsafe {
@@ -49,6 +66,16 @@ pub(super) fn launch(handles: &Arc<Handles>, executable: &CudaExecutable, argume
         )
     };
     launched.map_err(|error| fault::driver(&handles.name, call(), error))
+}
+
+/// How many rows of groups, which wait for each other along grid axis 0, run at once; no more than there are.
+fn teams(executable: &CudaExecutable, grid: &Grid) -> std::result::Result<u32, String> {
+    let threads = grid.group.iter().product();
+    let at_once = executable.groups_at_once(threads).map_err(|error| error.to_string())?;
+    match at_once / grid.groups[0].max(1) {
+        0 => Err(format!("{} groups wait for each other, and the device runs {at_once} at once", grid.groups[0])),
+        teams => Ok(teams.min(grid.groups[1]) as u32),
+    }
 }
 
 /// The arguments in the order of the parameters, each at the start of eight bytes.

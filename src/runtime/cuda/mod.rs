@@ -4,6 +4,7 @@
 //! functions: its safe layer records two events for each slice, which one stream does not need.
 
 mod compiler;
+mod cooperative;
 mod device;
 mod fault;
 mod handles;
@@ -108,6 +109,14 @@ impl Runtime for CudaRuntime {
         // SAFETY: the range was checked.
         unsafe { self.downloads.download(&self.handles, source, target) }
             .map_err(|error| fault::driver(&self.handles.name, format!("download of {bytes} bytes"), error))
+    }
+
+    fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
+        let target = CudaMemory::of(memory, &self.handles)?.range("clear", 0, bytes)?;
+        self.handles.bind()?;
+        // SAFETY: the range was checked, and the stream lives as long as the handles.
+        unsafe { cudarc::driver::result::memset_d8_async(target, 0, bytes, self.handles.stream) }
+            .map_err(|error| fault::driver(&self.handles.name, format!("clearing {bytes} bytes"), error))
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {

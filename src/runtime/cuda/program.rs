@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use cudarc::driver::result::{function, module};
-use cudarc::driver::sys::{CUfunction, CUfunction_attribute_enum as FunctionAttribute, CUmodule};
+use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute_enum as FunctionAttribute, CUmodule};
 use lazuli_codegen::{DType, IndexWidth, Kernel};
 
 use super::fault;
@@ -31,6 +31,8 @@ pub(super) struct Parameters {
     pub(super) sizes: usize,
     pub(super) index: IndexWidth,
     pub(super) scalars: Vec<DType>,
+    /// True where groups along grid axis 0 wait for each other, so that all of them must run at once.
+    pub(super) waits: bool,
 }
 
 impl Parameters {
@@ -41,6 +43,7 @@ impl Parameters {
             sizes: kernel.sizes as usize,
             index: kernel.index,
             scalars: kernel.scalars.clone(),
+            waits: kernel.waits(),
         }
     }
 }
@@ -111,6 +114,19 @@ impl CudaExecutable {
     /// Threads a group of this kernel may have; its registers may make that fewer than the device's limit.
     pub(super) fn max_group(&self) -> u32 {
         self.max_group
+    }
+
+    /// Groups of so many threads that the device runs at once.
+    pub(super) fn groups_at_once(&self, threads: u32) -> Result<u64> {
+        let mut groups = 0;
+        // SAFETY: the function lives as long as `self`, and the number is ours to write.
+        let asked = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut groups, self.function, threads as i32, 0).result()
+        };
+        let handles = &self.module.handles;
+        let call = || format!("cuOccupancyMaxActiveBlocksPerMultiprocessor for {}", self.name);
+        asked.map_err(|error| fault::driver(&handles.name, call(), error))?;
+        Ok(u64::try_from(groups).unwrap_or(0) * u64::from(handles.multiprocessors))
     }
 
     /// The function, for as long as `self` lives.

@@ -24,7 +24,7 @@ mod tests;
 use std::any::Any;
 use std::sync::Arc;
 
-use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
+use lazuli_codegen::{Cooperation, DeviceFacts, Kernel, Schedule, split_combine};
 
 use self::launch::{Launch, host_memory};
 use self::memory::HostMemory;
@@ -49,6 +49,8 @@ impl HostRuntime {
             max_parameter_bytes: 1 << 16,
             max_allocation_bytes: isize::MAX as u64,
             has_f64: true,
+            // One launch runs what the groups did first and what the last one does after.
+            cooperation: Cooperation::LastGroup,
             compiler: "host".into(),
         };
         Ok(Self { facts })
@@ -63,10 +65,23 @@ fn processor_name() -> Option<String> {
 
 /// A kernel ready to run.
 struct HostExecutable {
+    /// Run one after the other.
+    parts: Vec<Part>,
+    source: String,
+}
+
+/// A kernel of which all points may run at once.
+struct Part {
     kernel: Arc<Kernel>,
     /// The best first; see `lower_kernel`.
     programs: Vec<Program>,
-    source: String,
+}
+
+impl Part {
+    fn new(kernel: Arc<Kernel>, schedule: Schedule) -> Result<Self> {
+        let programs = lower::lower_kernel(&kernel, schedule)?;
+        Ok(Self { kernel, programs })
+    }
 }
 
 impl Executable for HostExecutable {
@@ -108,10 +123,19 @@ impl Runtime for HostRuntime {
         Ok(())
     }
 
+    fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
+        let to = place(memory, 0, bytes)?;
+        // SAFETY: `place` checked the range.
+        unsafe { to.write_bytes(0, bytes) };
+        Ok(())
+    }
+
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, _contraction: bool) -> Result<Arc<dyn Executable>> {
-        let programs = lower::lower_kernel(kernel, schedule)?;
-        let source = printer::print_kernel(kernel, schedule);
-        Ok(Arc::new(HostExecutable { kernel: kernel.clone(), programs, source }))
+        let parts = match split_combine(kernel, schedule) {
+            Some(parts) => parts.into_iter().map(|(part, schedule)| Part::new(Arc::new(part), schedule)).collect(),
+            None => Part::new(kernel.clone(), schedule).map(|part| vec![part]),
+        };
+        Ok(Arc::new(HostExecutable { parts: parts?, source: printer::print_kernel(kernel, schedule) }))
     }
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
@@ -119,7 +143,7 @@ impl Runtime for HostRuntime {
         let Some(executable) = executable.downcast_ref::<HostExecutable>() else {
             return Err(Error::Internal("host: an executable of another runtime".into()));
         };
-        Launch::new(&executable.kernel, &executable.programs, arguments)?.run()
+        executable.parts.iter().try_for_each(|part| Launch::new(&part.kernel, &part.programs, arguments)?.run())
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -21,7 +21,12 @@ impl Display for Printed<'_> {
         let Printed(kernel, schedule) = self;
         write!(f, "kernel {}(", kernel.name)?;
         for (at, buffer) in kernel.buffers.iter().enumerate() {
-            let access = if buffer.access == Access::Write { "out " } else { "" };
+            let access = match buffer.access {
+                Access::Read => "",
+                Access::Write => "out ",
+                Access::Scratch => "scratch ",
+                Access::Counter => "count ",
+            };
             write!(f, "{}{access}b{at}: {}", if at > 0 { ", " } else { "" }, buffer.dtype)?;
         }
         for (at, scalar) in kernel.scalars.iter().enumerate() {
@@ -61,10 +66,24 @@ fn print_body(f: &mut fmt::Formatter<'_>, kernel: &Kernel, body: &[Stmt], depth:
                 writeln!(f, "v{}: {kind} = {}", var.0, Shown(expr))?;
             }
             Stmt::Store { buffer, at, value, .. } => writeln!(f, "b{}[{}] = v{}", buffer.0, Place(at), value.0)?,
+            Stmt::Combine(own) => {
+                write!(f, "combine [")?;
+                print_axes(f, kernel, &[own.axis])?;
+                writeln!(f, "] in {}", Place(&own.at))?;
+                for (fold, buffer) in own.folds.iter().zip(&own.partials) {
+                    let indent = depth * 2 + 2;
+                    let (result, value) = (fold.result.0, fold.value.0);
+                    writeln!(f, "{:indent$}v{result} = {}(v{value} by b{})", "", fold.op.name(), buffer.0)?;
+                }
+            }
             Stmt::Loop(own) => {
                 write!(f, "for [")?;
                 print_axes(f, kernel, &own.axes)?;
-                writeln!(f, "] {{")?;
+                write!(f, "]")?;
+                if let Span::Chunk { axis, length } = own.span {
+                    write!(f, " chunk i{} of n{}", axis.0, length.0)?;
+                }
+                writeln!(f, " {{")?;
                 print_body(f, kernel, &own.body, depth + 1)?;
                 writeln!(f, "{:1$}}}", "", depth * 2)?;
             }

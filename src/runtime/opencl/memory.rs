@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use opencl3::command_queue::{enqueue_read_buffer, enqueue_write_buffer};
+use opencl3::command_queue::{enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer};
 use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
@@ -91,6 +91,23 @@ impl OpenClMemory {
             enqueue_read_buffer(self.handles.queue, self.buffer, CL_BLOCKING, offset, bytes, data, 0, ptr::null())
         };
         self.handles.finish_enqueue(|| "clEnqueueReadBuffer".into(), event, target.len())
+    }
+
+    /// Sets the first bytes to zero.
+    pub(super) fn clear(&self, bytes: usize) -> Result<()> {
+        self.check("clear", 0, bytes)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let zero = [0u8; 4];
+        // SAFETY: the range lies in the buffer (checked), and the pattern is copied before the call is back.
+        let event = unsafe {
+            let pattern = zero.as_ptr().cast_mut().cast();
+            // The size of the pattern divides that of what is filled.
+            let size = if bytes.is_multiple_of(zero.len()) { zero.len() } else { 1 };
+            enqueue_fill_buffer(self.handles.queue, self.buffer, pattern, size, 0, bytes, 0, ptr::null())
+        };
+        self.handles.finish_enqueue(|| "clEnqueueFillBuffer".into(), event, bytes)
     }
 
     fn check(&self, what: &str, offset: usize, bytes: usize) -> Result<()> {

@@ -20,7 +20,7 @@ use lazuli_codegen::{DeviceFacts, Dialect, EmitOptions, Kernel, Schedule, emit};
 use self::handles::Handles;
 use self::memory::OpenClMemory;
 use self::platform::Limits;
-use self::program::{OpenClExecutable, SourceText};
+use self::program::{OpenClExecutable, SourceText, Standard};
 use crate::error::{Error, Result};
 use crate::runtime::{Binaries, Executable, LaunchArgs, Memory, Runtime};
 
@@ -93,12 +93,22 @@ impl Runtime for OpenClRuntime {
         OpenClMemory::of(source, &self.handles)?.download(source_offset, target)
     }
 
+    fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
+        OpenClMemory::of(memory, &self.handles)?.clear(bytes)
+    }
+
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
         let facts = &self.limits.facts;
         let options = EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64 };
         let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "OpenClC")
             .in_scope(|| emit(kernel, &schedule, Dialect::OpenClC, &options));
-        let source = SourceText { text: &emitted.text, entry: &emitted.entry, name: &kernel.name, index: kernel.index };
+        let source = SourceText {
+            text: &emitted.text,
+            entry: &emitted.entry,
+            name: &kernel.name,
+            index: kernel.index,
+            standard: if kernel.combine().is_some() { Standard::V3_0 } else { Standard::V1_2 },
+        };
         Ok(Arc::new(self.compile_source(&source)?))
     }
 

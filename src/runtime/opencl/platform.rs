@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lazuli_codegen::DeviceFacts;
+use lazuli_codegen::{Cooperation, DeviceFacts};
 use opencl3::device::{
+    CL_DEVICE_ATOMIC_ORDER_ACQ_REL, CL_DEVICE_ATOMIC_SCOPE_DEVICE,
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device,
 };
@@ -171,6 +172,7 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
         max_parameter_bytes: saturate(device.max_parameter_size()? as u64),
         max_allocation_bytes: device.max_mem_alloc_size()?,
         has_f64: has_f64(device),
+        cooperation: cooperation(device),
         compiler,
     };
     Ok(Limits {
@@ -182,15 +184,27 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
     })
 }
 
-/// Nothing that changes values: only the promise of rightly rounded division and square root, where it can be had.
+/// Beside the language, nothing that changes values: only the promise of rightly rounded division and square root, where it can be had.
 fn build_options(device: &Device) -> String {
-    let mut options = String::from("-cl-std=CL1.2");
     let rounding = device.single_fp_config().unwrap_or_default();
-    if rounding & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0 {
-        options.push_str(" -cl-fp32-correctly-rounded-divide-sqrt");
+    match rounding & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT {
+        0 => String::new(),
+        _ => "-cl-fp32-correctly-rounded-divide-sqrt".into(),
     }
-    options
 }
+
+/// The last group of a launch may go on alone where it can see what the others wrote: atomics that acquire and release in
+/// the scope of the device, which OpenCL 3.0 devices tell of.
+fn cooperation(device: &Device) -> Cooperation {
+    let needed = CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_SCOPE_DEVICE;
+    let has_atomics = device.atomic_memory_capabilities().is_ok_and(|atomics| atomics & needed == needed);
+    let versions = device.opencl_c_all_versions().unwrap_or_default();
+    let has_c3 = versions.iter().any(|version| version.version >> VERSION_MAJOR_SHIFT >= 3);
+    if has_atomics && has_c3 { Cooperation::LastGroup } else { Cooperation::None }
+}
+
+/// A version's number begins with the major one, above 10 bits of minor and 12 of patch.
+const VERSION_MAJOR_SHIFT: u32 = 22;
 
 /// OpenCL 1.2 devices answer the query; older ones list the extension.
 fn has_f64(device: &Device) -> bool {

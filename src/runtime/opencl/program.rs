@@ -44,6 +44,30 @@ pub(super) struct SourceText<'a> {
     pub(super) name: &'a str,
     /// The type of its size parameters.
     pub(super) index: IndexWidth,
+    /// The language.
+    pub(super) standard: Standard,
+}
+
+/// A version of OpenCL C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standard {
+    V1_2,
+    /// For atomics in device scope.
+    V3_0,
+}
+
+impl SourceText<'_> {
+    /// The options of its build: the device's, and the language.
+    fn options(&self, limits: &Limits) -> String {
+        let standard = match self.standard {
+            Standard::V1_2 => "-cl-std=CL1.2",
+            Standard::V3_0 => "-cl-std=CL3.0",
+        };
+        match limits.options.as_str() {
+            "" => standard.into(),
+            options => format!("{standard} {options}"),
+        }
+    }
 }
 
 impl OpenClExecutable {
@@ -57,22 +81,24 @@ impl OpenClExecutable {
     ) -> Result<Self> {
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = (!limits.builds_in_parallel).then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        let options = source.options(limits);
         let Some(binaries) = binaries else {
-            return Self::new(handles, source, &Program::from_source(handles, source, &limits.options)?, false);
+            return Self::new(handles, source, &Program::from_source(handles, source, &options)?, false);
         };
-        // The compiler's line tells platform, device, driver and options; the generator's version is this crate's.
+        // The compiler's line tells platform, device, driver and its options; the generator's version is this crate's.
         let compiler = limits.facts.compiler.as_bytes();
         let version = env!("CARGO_PKG_VERSION").as_bytes();
-        let key = key_of(&[b"opencl", version, compiler, source.entry.as_bytes(), source.text.as_bytes()]);
+        let parts = [b"opencl", version, compiler, options.as_bytes(), source.entry.as_bytes(), source.text.as_bytes()];
+        let key = key_of(&parts);
         if let Some(binary) = binaries.get(&key) {
-            let made = Program::from_binary(handles, source, &limits.options, &binary)
+            let made = Program::from_binary(handles, source, &options, &binary)
                 .and_then(|program| Self::new(handles, source, &program, true));
             match made {
                 Ok(made) => return Ok(made),
                 Err(error) => tracing::debug!(kernel = source.name, %error, "a stored binary was refused"),
             }
         }
-        let program = Program::from_source(handles, source, &limits.options)?;
+        let program = Program::from_source(handles, source, &options)?;
         let made = Self::new(handles, source, &program, false)?;
         match program.binary() {
             Ok(binary) => binaries.put(&key, &binary),

@@ -34,8 +34,8 @@ impl Lowering<'_> {
 
     /// Lowers a loop at the top level.
     pub(super) fn lower_pass(&mut self, own: &IrLoop, number: usize) -> Result<()> {
-        let IrLoop { axes, body } = own;
-        self.lower_repeat(&Repeat { axes, span: Span::Whole, tree: Tree::SERIAL, body, folds: &[] }, Some(number))
+        let IrLoop { axes, span, body } = own;
+        self.lower_repeat(&Repeat { axes, span: *span, tree: Tree::SERIAL, body, folds: &[] }, Some(number))
     }
 
     fn lower_repeat(&mut self, repeat: &Repeat, number: Option<usize>) -> Result<()> {

@@ -87,7 +87,7 @@ fn lower_as(kernel: &Kernel, style: Style, serial: bool, keep: bool) -> Result<P
         match stmt {
             Stmt::Reduce(reduce) => lowering.lower_reduce(reduce, Some(number))?,
             Stmt::Loop(own) => lowering.lower_pass(own, number)?,
-            Stmt::Let { .. } | Stmt::Store { .. } => lowering.lower_stmt(stmt)?,
+            Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Combine(_) => lowering.lower_stmt(stmt)?,
         }
     }
     let mut program = Program {
@@ -118,7 +118,7 @@ fn rows_are_near(kernel: &Kernel) -> bool {
         body.iter()
             .map(|stmt| match stmt {
                 Stmt::Let { expr: Expr::Load { at, .. }, .. } | Stmt::Store { at, .. } => near(at),
-                Stmt::Let { .. } => 0,
+                Stmt::Let { .. } | Stmt::Combine(_) => 0,
                 Stmt::Reduce(reduce) => count(&reduce.body, along),
                 Stmt::Loop(own) => count(&own.body, along),
             })
@@ -252,6 +252,7 @@ impl Lowering<'_> {
             Stmt::Store { buffer, at, value, .. } => self.lower_store(*buffer, at, *value),
             Stmt::Reduce(reduce) => self.lower_reduce(reduce, None),
             Stmt::Loop(_) => Err(self.malformed("a loop inside another")),
+            Stmt::Combine(_) => Err(self.malformed("points that wait for each other")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use lazuli_codegen::{Affine, AxisId, Coefficient, Expr, IndexOperand, Kernel, Span, Stmt, Term, Var};
+use lazuli_codegen::{Affine, AxisId, Coefficient, Expr, Kernel, Span, Stmt, Term, Var};
 
 /// A loop at the top level.
 pub struct Pass<'k> {
@@ -16,7 +16,7 @@ pub struct Pass<'k> {
 pub fn pass(stmt: &Stmt) -> Option<Pass<'_>> {
     match stmt {
         Stmt::Reduce(reduce) if reduce.span == Span::Whole => Some(Pass { axes: &reduce.axes, body: &reduce.body }),
-        Stmt::Loop(own) => Some(Pass { axes: &own.axes, body: &own.body }),
+        Stmt::Loop(own) if own.span == Span::Whole => Some(Pass { axes: &own.axes, body: &own.body }),
         _ => None,
     }
 }
@@ -98,52 +98,13 @@ fn assigned(stmt: &Stmt, seen: &mut dyn FnMut(Var)) {
     match stmt {
         Stmt::Let { var, .. } => seen(*var),
         Stmt::Reduce(reduce) => reduce.folds.iter().for_each(|fold| seen(fold.result)),
-        Stmt::Store { .. } | Stmt::Loop(_) => {}
+        Stmt::Store { .. } | Stmt::Combine(_) | Stmt::Loop(_) => {}
     }
 }
 
 /// The variables that statements read, at any depth.
 fn used_by(body: &[Stmt]) -> Vec<Var> {
-    fn visit(body: &[Stmt], used: &mut Vec<Var>) {
-        for stmt in body {
-            match stmt {
-                Stmt::Let { expr, .. } => read_by(expr, used),
-                Stmt::Store { at, value, .. } => {
-                    used.push(*value);
-                    index_terms(at, used);
-                }
-                Stmt::Reduce(reduce) => {
-                    visit(&reduce.body, used);
-                    used.extend(reduce.folds.iter().map(|fold| fold.value));
-                }
-                Stmt::Loop(own) => visit(&own.body, used),
-            }
-        }
-    }
     let mut used = Vec::new();
-    visit(body, &mut used);
+    body.iter().for_each(|stmt| stmt.for_each_use(&mut |var| used.push(var)));
     used
-}
-
-fn index_terms(at: &Affine, used: &mut Vec<Var>) {
-    used.extend(at.terms.iter().filter_map(|&(term, _)| match term {
-        Term::Var(var) => Some(var),
-        Term::Axis(_) => None,
-    }));
-}
-
-fn read_by(expr: &Expr, used: &mut Vec<Var>) {
-    match expr {
-        Expr::Load { at, .. } | Expr::Index(at) => index_terms(at, used),
-        Expr::Scalar(_) | Expr::Zero => {}
-        Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
-            used.extend([a, b].into_iter().filter_map(|operand| match operand {
-                IndexOperand::Var(var) => Some(*var),
-                IndexOperand::Size(_) | IndexOperand::Zero => None,
-            }));
-        }
-        Expr::IndexValue(a) | Expr::Unary(_, a) | Expr::Cast(a) => used.push(*a),
-        Expr::Binary(_, a, b) => used.extend([a, b]),
-        Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => used.extend([a, b, c]),
-    }
 }

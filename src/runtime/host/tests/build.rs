@@ -165,7 +165,7 @@ impl Build {
         self.bodies.push(vec![]);
         fill(self);
         let body = self.bodies.pop().unwrap();
-        self.push(Stmt::Loop(Loop { axes: axes.to_vec(), body }));
+        self.push(Stmt::Loop(Loop { axes: axes.to_vec(), span: Span::Whole, body }));
     }
 
     pub fn finish(mut self) -> (Arc<Kernel>, Vec<i64>, Vec<Scalar>) {

@@ -1,0 +1,161 @@
+//! Points that combine: the groups of one launch hand in their values, and the last of them, or all of them, fold these.
+//!
+//! Groups lie on two grid axes. Where the last group goes on alone, axis 0 counts the groups of points and axis 1 the points
+//! along the combined axis. Where groups wait, axis 0 counts those that wait for each other, so that they start together, and
+//! axis 1 as many of their teams as run at once; each team takes one point of the other axes after another.
+
+use super::Emitter;
+use super::elements::Elements;
+use super::group::Group;
+use super::prelude::Section;
+use super::text::{Binding, Text};
+use crate::{Combine, Dialect, LaneOrder, Stmt};
+
+impl Emitter<'_> {
+    pub(super) fn emit_combining(&mut self, axis: u32, group: Group, waits: bool) {
+        let body = &self.kernel.body;
+        let index = self.dialect.index_type(self.kernel.index);
+        let [x, y] = self.words.group_id;
+        let (chunk, point) = if waits { (x, y) } else { (y, x) };
+        self.set_axis(axis, &format!("i{axis}"));
+        self.out.line(&format!("const {index} i{axis} = {chunk};"));
+        let others = &self.kernel.parallel[1..];
+        if waits {
+            self.emit_lane(group);
+            self.open_team_loop(others, point);
+        } else {
+            self.emit_point(group, others, point, group.tree.lanes > 1);
+        }
+        for stmt in body {
+            if !self.facts.is_live(stmt) {
+                continue;
+            }
+            match (Elements::of(stmt), stmt) {
+                (Some(elements), _) => drop(self.emit_top_level(&elements, group, false)),
+                (None, Stmt::Combine(combine)) if waits => self.emit_waiting(combine, group),
+                (None, Stmt::Combine(combine)) => {
+                    self.emit_last_group(combine, group);
+                    self.emit_leave(group, true);
+                }
+                (None, Stmt::Store { .. }) if waits => {
+                    let first = Text::new(format!("i{axis} == 0 && lane == 0"), Binding::Choice);
+                    self.guard = Some(first);
+                    self.emit_stmt(stmt);
+                    self.guard = None;
+                }
+                (None, _) => self.emit_stmt(stmt),
+            }
+        }
+        if waits {
+            self.out.close();
+        }
+    }
+
+    /// Goes from one point of the other axes to the next; as many teams do so as there are groups along grid axis 1.
+    fn open_team_loop(&mut self, others: &[crate::AxisId], team: &str) {
+        let count = self.dialect.count_type(self.kernel.index);
+        let all = self.points(others).map_or("1".to_owned(), |points| points.code);
+        self.out.open(&format!("for ({count} g = {team}; g < {all}; g += {})", self.words.groups[1]));
+        self.divide_up(Text::atom("g"), others, None);
+    }
+
+    /// All but the last group leave.
+    fn emit_last_group(&mut self, combine: &Combine, group: Group) {
+        self.emit_partials(combine, group);
+        let [tile, _] = self.words.group_id;
+        let count = format!("&{}[{tile}]", self.names.buffer(combine.counter));
+        let all = self.words.groups[1];
+        self.prelude.section(Section::LastGroup);
+        match self.dialect {
+            Dialect::CudaC => self.out.line(&format!("if (!is_last_group({count}, {all})) return;")),
+            Dialect::OpenClC => {
+                self.out.line("__local bool is_last;");
+                self.out.line(&format!("if (!is_last_group({count}, {all}, &is_last)) return;"));
+            }
+        }
+        self.emit_partial_folds(combine, group);
+    }
+
+    /// All groups along the combined axis wait for each other.
+    fn emit_waiting(&mut self, combine: &Combine, group: Group) {
+        self.emit_partials(combine, group);
+        self.prelude.section(Section::AwaitGroups);
+        let count = self.names.buffer(combine.counter);
+        self.out.line(&format!("await_groups(&{count}[g], {});", self.words.groups[0]));
+        self.emit_partial_folds(combine, group);
+    }
+
+    /// Hands in the point's values.
+    fn emit_partials(&mut self, combine: &Combine, group: Group) {
+        let mut conditions = Vec::new();
+        if group.tree.lanes > 1 {
+            conditions.push("lane == 0".to_owned());
+        }
+        conditions.extend(self.in_range.as_ref().map(|text| text.code.clone()));
+        let condition =
+            if conditions.is_empty() { String::new() } else { format!("if ({}) ", conditions.join(" && ")) };
+        for (fold, &buffer) in combine.folds.iter().zip(&combine.partials) {
+            if !self.facts.is_used(fold.result) {
+                continue;
+            }
+            let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(&combine.at).code);
+            let value = self.encoded(self.buffer_dtype(buffer), fold.value);
+            self.out.line(&format!("{condition}{to} = {};", value.code));
+        }
+    }
+
+    /// Folds what all points along the axis handed in; afterwards every lane has the results.
+    fn emit_partial_folds(&mut self, combine: &Combine, group: Group) {
+        let folds = self.live_folds(&combine.folds);
+        let index = self.dialect.index_type(self.kernel.index);
+        let threads = group.tree.lanes * group.points;
+        // Either as the group folds its own elements, or each warp folds all of them for itself.
+        let (group, lane) = if combine.tree == group.tree {
+            (group, "lane".to_owned())
+        } else {
+            let own = Group {
+                tree: combine.tree,
+                points: threads / combine.tree.lanes,
+                lane_order: LaneOrder::LanesFastest,
+                steps: 0,
+                lane: "member",
+            };
+            let lanes = combine.tree.lanes;
+            let lane = match lanes {
+                1 => "0".to_owned(),
+                lanes if lanes == threads => self.words.local_id.to_owned(),
+                lanes => format!("{} % {lanes}", self.words.local_id),
+            };
+            if lanes > 1 && !self.has_member {
+                self.has_member = true;
+                self.out.line(&format!("const int member = {lane};"));
+            }
+            (own, if lanes > 1 { "member".to_owned() } else { lane })
+        };
+        for fold in &folds {
+            self.emit_accumulators(fold, group);
+        }
+        let chunk = self.fresh_name("c");
+        let (lanes, extent) = (combine.tree.lanes, self.extent(combine.axis).to_owned());
+        self.out.open(&format!("for ({index} {chunk} = {lane}; {chunk} < {extent}; {chunk} += {lanes})"));
+        let own = std::mem::replace(&mut self.axes[combine.axis.0 as usize], Text::atom(chunk));
+        for (fold, &buffer) in combine.folds.iter().zip(&combine.partials) {
+            if !self.facts.is_used(fold.result) {
+                continue;
+            }
+            let place = format!("{}[{}]", self.names.buffer(buffer), self.affine(&combine.at).code);
+            // Not from a cache that does not know what other groups wrote.
+            let element = match self.dialect {
+                Dialect::CudaC => Text::atom(format!("__ldcg(&{place})")),
+                Dialect::OpenClC => Text::atom(place),
+            };
+            let value = self.decoded(self.buffer_dtype(buffer), element);
+            let accumulator = Text::atom(format!("{}_acc", self.fold_name(fold)));
+            let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
+            self.out.line(&line);
+        }
+        self.axes[combine.axis.0 as usize] = own;
+        self.out.close();
+        self.emit_lanes(&folds, group, false);
+    }
+}
