@@ -53,7 +53,7 @@ impl Emitter<'_> {
         let first = self.axes[neighbours.axis.0 as usize].code.clone();
         self.emit_placed(body, neighbours, Place::Before);
         self.out.line(&format!("const {index} left = {extent} - {first};"));
-        self.emit_wide_loads(body, neighbours);
+        self.emit_wide_loads(body, neighbours, false);
         let stores = self.declare_wide_stores(body, neighbours);
         self.out.line("#pragma unroll");
         self.out.open(&format!("for (int v = 0; v < {}; ++v)", neighbours.width));
@@ -63,7 +63,7 @@ impl Emitter<'_> {
         self.guard = None;
         self.axes[neighbours.axis.0 as usize] = outer_axis;
         self.out.close();
-        self.emit_wide_stores(body, neighbours, &stores);
+        self.emit_wide_stores(body, neighbours, &stores, false);
     }
 
     /// Within the loop over neighbours the axis's index is that of the first one, plus v.
@@ -82,13 +82,18 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads runs of neighbours.
-    pub(super) fn emit_wide_loads(&mut self, body: &[Stmt], neighbours: Neighbours) {
+    /// Loads runs of neighbours, all of which are there if `full`, else `left` of them.
+    pub(super) fn emit_wide_loads(&mut self, body: &[Stmt], neighbours: Neighbours, full: bool) {
         for (var, buffer, at) in self.wide_loads(body, neighbours) {
-            let wide = self.wide_type(buffer, neighbours.width, "LOAD");
             let name = self.fresh_name("x");
             let from = format!("&{}[{}]", self.names.buffer(buffer), self.affine(at).code);
-            self.out.line(&format!("const {wide} {name} = {wide}_load({from}, left);"));
+            if full {
+                let (wide, global) = (self.wide_type(buffer, neighbours.width, None), self.words.global);
+                self.out.line(&format!("const {wide} {name} = *({global}const {wide} *){from};"));
+            } else {
+                let wide = self.wide_type(buffer, neighbours.width, Some("LOAD"));
+                self.out.line(&format!("const {wide} {name} = {wide}_load({from}, left);"));
+            }
             self.set_value(var, Text::atom(format!("{name}.v[v]")));
         }
     }
@@ -113,7 +118,7 @@ impl Emitter<'_> {
         for stmt in body {
             let Stmt::Store { buffer, .. } = stmt else { continue };
             if self.facts.place(stmt, neighbours) == Place::WideStore {
-                let wide = self.wide_type(*buffer, neighbours.width, "STORE");
+                let wide = self.wide_type(*buffer, neighbours.width, None);
                 let name = self.fresh_name("y");
                 self.out.line(&format!("{wide} {name};"));
                 stores.push(name);
@@ -149,7 +154,8 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn emit_wide_stores(&mut self, body: &[Stmt], neighbours: Neighbours, stores: &[String]) {
+    /// Stores the runs that were collected; as for loads.
+    pub(super) fn emit_wide_stores(&mut self, body: &[Stmt], neighbours: Neighbours, stores: &[String], full: bool) {
         let mut stores = stores.iter();
         for stmt in body {
             let Stmt::Store { buffer, at, .. } = stmt else { continue };
@@ -157,10 +163,15 @@ impl Emitter<'_> {
                 continue;
             }
             if let Some(name) = stores.next() {
-                let wide = self.wide_type(*buffer, neighbours.width, "STORE");
                 let to = format!("&{}[{}]", self.names.buffer(*buffer), self.affine(at).code);
                 let condition = self.in_range.as_ref().map_or(String::new(), |text| format!("if ({}) ", text.code));
-                self.out.line(&format!("{condition}{wide}_store({to}, {name}, left);"));
+                if full {
+                    let (wide, global) = (self.wide_type(*buffer, neighbours.width, None), self.words.global);
+                    self.out.line(&format!("{condition}*({global}{wide} *){to} = {name};"));
+                } else {
+                    let wide = self.wide_type(*buffer, neighbours.width, Some("STORE"));
+                    self.out.line(&format!("{condition}{wide}_store({to}, {name}, left);"));
+                }
             }
         }
     }
@@ -169,8 +180,8 @@ impl Emitter<'_> {
         self.kernel.buffers[buffer.0 as usize].dtype
     }
 
-    /// The type of `width` neighbours in memory, with its load or store made available.
-    pub(super) fn wide_type(&mut self, buffer: BufferId, width: u32, direction: &str) -> String {
+    /// The type of `width` neighbours in memory, with its load or store of some of them made available.
+    pub(super) fn wide_type(&mut self, buffer: BufferId, width: u32, direction: Option<&str>) -> String {
         let dtype = self.buffer_dtype(buffer).storage();
         let name = self.prelude.dtype(dtype);
         let index = match self.kernel.index {
@@ -179,7 +190,9 @@ impl Emitter<'_> {
         };
         let bytes = dtype.size_bytes() * width as usize;
         self.prelude.define(Section::Wide, format!("LAZULI_WIDE({name}, {width}, {bytes})"));
-        self.prelude.define(Section::Wide, format!("LAZULI_WIDE_{direction}({name}, {width}, {index})"));
+        if let Some(direction) = direction {
+            self.prelude.define(Section::Wide, format!("LAZULI_WIDE_{direction}({name}, {width}, {index})"));
+        }
         format!("{name}x{width}")
     }
 }

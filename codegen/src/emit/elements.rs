@@ -52,6 +52,9 @@ pub(super) struct Kept {
 /// The most values whose loads are all begun before the first is used.
 const LOADED: u32 = 32;
 
+/// The most statements that a loop has twice: for whole runs of neighbours, and for what is left of one.
+const WRITTEN_TWICE: usize = 48;
+
 impl Emitter<'_> {
     /// Declares what this loop assigns and later ones use, by the step and, where neighbours differ, by the neighbour.
     pub(super) fn emit_kept(&mut self, elements: &Elements<'_>, group: Group) {
@@ -121,7 +124,7 @@ impl Emitter<'_> {
         self.emit_element_axes(elements.axes, r, "");
         let mut lines = Vec::new();
         for &(var, buffer, at) in &loads {
-            let wide = self.wide_type(buffer, group.tree.width, "LOAD");
+            let wide = self.wide_type(buffer, group.tree.width, Some("LOAD"));
             let name = self.fresh_name("x");
             self.out.line(&format!("{wide} {name}[{}];", group.steps));
             let from = format!("&{}[{}]", self.names.buffer(buffer), self.affine(at).code);
@@ -140,12 +143,8 @@ impl Emitter<'_> {
     /// Opens the loop over the elements, or the first elements of runs, that are the lane's.
     fn open_steps(&mut self, group: Group, r: &str, (start, end): (&str, &str)) {
         let index = self.dialect.index_type(self.kernel.index);
-        let (all, width) = (group.tree.accumulators(), group.tree.width);
-        let lane = match (group.tree.lanes, width) {
-            (1, _) => "0".to_owned(),
-            (_, 1) => "lane".to_owned(),
-            (_, width) => format!("lane * {width}"),
-        };
+        let all = group.tree.accumulators();
+        let lane = first_of_lane(group);
         let from = plus(start, &lane);
         match group.steps {
             0 => self.out.open(&format!("for ({index} {r} = {from}; {r} < {end}; {r} += {all})")),
@@ -187,6 +186,12 @@ impl Emitter<'_> {
     /// Deals the elements to lanes, `width` neighbours at a time, and folds them into each lane's accumulators.
     pub(super) fn emit_dealt(&mut self, elements: &Elements<'_>, folds: &[Fold], group: Group) {
         let (start, end) = self.emit_span(elements);
+        if let Some(neighbours) = fold_neighbours(elements.axes, self.schedule)
+            && group.steps == 0
+            && elements.body.len() <= WRITTEN_TWICE
+        {
+            return self.emit_full_runs(elements, folds, group, neighbours, (&start, &end));
+        }
         let r = self.element_name(elements.axes);
         let is_loaded = self.emit_loads_first(elements, group, &r, (&start, &end));
         self.open_steps(group, &r, (&start, &end));
@@ -194,7 +199,7 @@ impl Emitter<'_> {
         match fold_neighbours(elements.axes, self.schedule) {
             Some(neighbours) => {
                 self.set_slots(&step, &format!("{step}[v]"));
-                self.emit_neighbours(elements, folds, neighbours, (&r, &end, is_loaded));
+                self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: Some(&end), is_loaded });
             }
             None => {
                 self.set_slots(&step, &step);
@@ -212,25 +217,44 @@ impl Emitter<'_> {
         self.out.close();
     }
 
-    /// Runs the body for the neighbours from element `r` on, by wide loads and stores.
-    fn emit_neighbours(
+    /// Whole runs of neighbours in a loop that tests nothing, then what is left of one.
+    fn emit_full_runs(
         &mut self,
         elements: &Elements<'_>,
         folds: &[Fold],
+        group: Group,
         neighbours: Neighbours,
-        (r, end, is_loaded): (&str, &str, bool),
+        (start, end): (&str, &str),
     ) {
         let index = self.dialect.index_type(self.kernel.index);
+        let (all, width) = (group.tree.accumulators(), group.tree.width);
+        let r = self.fresh_name("r");
+        self.out.line(&format!("{index} {r} = {};", plus(start, &first_of_lane(group))));
+        self.set_slots("", "[v]");
+        self.out.open(&format!("for (; {r} < {end} - {}; {r} += {all})", width - 1));
+        self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: None, is_loaded: false });
+        self.out.close();
+        self.out.open(&format!("if ({r} < {end})"));
+        self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: Some(end), is_loaded: false });
+        self.out.close();
+    }
+
+    /// Runs the body for a run of neighbours, by wide loads and stores.
+    fn emit_neighbours(&mut self, elements: &Elements<'_>, folds: &[Fold], neighbours: Neighbours, run: Run<'_>) {
+        let index = self.dialect.index_type(self.kernel.index);
         let (axes, body) = (elements.axes, elements.body);
+        let r = run.first;
         let has_runs =
             body.iter().any(|stmt| matches!(self.facts.place(stmt, neighbours), Place::WideLoad | Place::WideStore));
         if has_runs || axes.len() == 1 {
             self.emit_element_axes(axes, r, "");
         }
         self.emit_placed(body, neighbours, Place::Before);
-        self.out.line(&format!("const {index} left = {end} - {r};"));
-        if !is_loaded {
-            self.emit_wide_loads(body, neighbours);
+        if let Some(end) = run.end {
+            self.out.line(&format!("const {index} left = {end} - {r};"));
+        }
+        if !run.is_loaded {
+            self.emit_wide_loads(body, neighbours, run.end.is_none());
         }
         let stores = self.declare_wide_stores(body, neighbours);
         self.out.line("#pragma unroll");
@@ -249,13 +273,14 @@ impl Emitter<'_> {
             _ if all_runs => {}
             several => self.emit_element_axes(several, r, " + v"),
         }
-        self.guard = Some(Text::new("v < left", Binding::Relation));
+        let condition = if run.end.is_some() { "if (v < left) " } else { "" };
+        self.guard = run.end.map(|_| Text::new("v < left", Binding::Relation));
         self.emit_each(body, neighbours, &stores);
-        self.emit_folds(folds, "if (v < left) ", "[v]");
+        self.emit_folds(folds, condition, "[v]");
         self.guard = None;
         self.axes = outer_axes;
         self.out.close();
-        self.emit_wide_stores(body, neighbours, &stores);
+        self.emit_wide_stores(body, neighbours, &stores, run.end.is_none());
     }
 
     /// Several accumulators in one thread: full runs in a loop that the compiler turns into vectors, then the rest.
@@ -321,6 +346,26 @@ impl Emitter<'_> {
                 self.divide_up(linear, several, None);
             }
         }
+    }
+}
+
+/// A run of neighbours.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    /// The number of its first element.
+    first: &'a str,
+    /// The number past the last element there is, where the run may go beyond.
+    end: Option<&'a str>,
+    /// True where what it loads was loaded before.
+    is_loaded: bool,
+}
+
+/// The number of a lane's first element.
+fn first_of_lane(group: Group) -> String {
+    match (group.tree.lanes, group.tree.width) {
+        (1, _) => "0".to_owned(),
+        (_, 1) => "lane".to_owned(),
+        (_, width) => format!("lane * {width}"),
     }
 }
 

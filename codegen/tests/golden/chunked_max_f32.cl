@@ -16,7 +16,16 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void chunked_max_f32(
     float highest_acc[2] = {-INFINITY, -INFINITY};
     const long start = i0 * chunk;
     const long end = min(start + chunk, n1 * n2);
-    for (long r0 = start + lane * 2; r0 < end; r0 += 256) {
+    long r0 = start + lane * 2;
+    for (; r0 < end - 1; r0 += 256) {
+        #pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const long i2 = (ulong)(r0 + v) % n2;
+            const long i1 = (ulong)(r0 + v) / n2;
+            highest_acc[v] = f32_maximum(highest_acc[v], in0[i1 * in0_stride1 + i2 * in0_stride2]);
+        }
+    }
+    if (r0 < end) {
         const long left = end - r0;
         #pragma unroll
         for (int v = 0; v < 2; ++v) {

@@ -14,7 +14,16 @@ extern "C" __global__ __launch_bounds__(128) void chunked_max_f32(
     float highest_acc[2] = {-__int_as_float(0x7f800000), -__int_as_float(0x7f800000)};
     const long long start = i0 * chunk;
     const long long end = min(start + chunk, n1 * n2);
-    for (long long r0 = start + lane * 2; r0 < end; r0 += 256) {
+    long long r0 = start + lane * 2;
+    for (; r0 < end - 1; r0 += 256) {
+        #pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const long long i2 = (unsigned long long)(r0 + v) % n2;
+            const long long i1 = (unsigned long long)(r0 + v) / n2;
+            highest_acc[v] = f32_maximum(highest_acc[v], in0[i1 * in0_stride1 + i2 * in0_stride2]);
+        }
+    }
+    if (r0 < end) {
         const long long left = end - r0;
         #pragma unroll
         for (int v = 0; v < 2; ++v) {

@@ -32,8 +32,8 @@ LAZULI_ORDER(i16)
     typedef struct ALIGNED(BYTES) { T v[W]; } T##x##W;
 LAZULI_WIDE(i16, 2, 4)
 LAZULI_WIDE_LOAD(i16, 2, i32)
-LAZULI_WIDE_STORE(i16, 2, i32)
 LAZULI_WIDE(i64, 2, 16)
+LAZULI_WIDE_STORE(i16, 2, i32)
 LAZULI_WIDE_STORE(i64, 2, i32)
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void ranks_i16(

@@ -30,8 +30,8 @@ LAZULI_ORDER(i16)
     typedef struct ALIGNED(BYTES) { T v[W]; } T##x##W;
 LAZULI_WIDE(i16, 2, 4)
 LAZULI_WIDE_LOAD(i16, 2, i32)
-LAZULI_WIDE_STORE(i16, 2, i32)
 LAZULI_WIDE(i64, 2, 16)
+LAZULI_WIDE_STORE(i16, 2, i32)
 LAZULI_WIDE_STORE(i64, 2, i32)
 
 extern "C" __global__ __launch_bounds__(64) void ranks_i16(

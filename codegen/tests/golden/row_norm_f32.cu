@@ -25,12 +25,21 @@ extern "C" __global__ __launch_bounds__(256) void row_norm_f32(
     const int lane = threadIdx.x;
     __shared__ float sum_lanes[256];
     float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
-    for (int i1 = lane * 4; i1 < n1; i1 += 1024) {
-        const int left = n1 - i1;
-        const f32x4 x0 = f32x4_load(&in0[i0 * in0_stride0 + i1], left);
+    int r0 = lane * 4;
+    for (; r0 < n1 - 3; r0 += 1024) {
+        const f32x4 x0 = *(const f32x4 *)&in0[i0 * in0_stride0 + r0];
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
             const float v0 = x0.v[v];
+            sum_acc[v] += v0 * v0;
+        }
+    }
+    if (r0 < n1) {
+        const int left = n1 - r0;
+        const f32x4 x1 = f32x4_load(&in0[i0 * in0_stride0 + r0], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const float v0 = x1.v[v];
             if (v < left) sum_acc[v] += v0 * v0;
         }
     }

@@ -38,12 +38,20 @@ extern "C" __global__ __launch_bounds__(512) void softmax_f32(
     const int lane = threadIdx.x;
     __shared__ float highest_lanes[512];
     float highest_acc[4] = {-__int_as_float(0x7f800000), -__int_as_float(0x7f800000), -__int_as_float(0x7f800000), -__int_as_float(0x7f800000)};
-    for (int i1 = lane * 4; i1 < n1; i1 += 2048) {
-        const int left = n1 - i1;
-        const f32x4 x0 = f32x4_load(&in0[i0 * in0_stride0 + i1], left);
+    int r0 = lane * 4;
+    for (; r0 < n1 - 3; r0 += 2048) {
+        const f32x4 x0 = *(const f32x4 *)&in0[i0 * in0_stride0 + r0];
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            if (v < left) highest_acc[v] = f32_maximum(highest_acc[v], x0.v[v]);
+            highest_acc[v] = f32_maximum(highest_acc[v], x0.v[v]);
+        }
+    }
+    if (r0 < n1) {
+        const int left = n1 - r0;
+        const f32x4 x1 = f32x4_load(&in0[i0 * in0_stride0 + r0], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            if (v < left) highest_acc[v] = f32_maximum(highest_acc[v], x1.v[v]);
         }
     }
     for (int v = 0; v < 2; ++v) highest_acc[v] = f32_maximum(highest_acc[v], highest_acc[v + 2]);
@@ -57,12 +65,20 @@ extern "C" __global__ __launch_bounds__(512) void softmax_f32(
     const float highest = highest_lanes[0];
     __shared__ float sum_lanes[512];
     float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
-    for (int i1 = lane * 4; i1 < n1; i1 += 2048) {
-        const int left = n1 - i1;
-        const f32x4 x1 = f32x4_load(&in0[i0 * in0_stride0 + i1], left);
+    int r1 = lane * 4;
+    for (; r1 < n1 - 3; r1 += 2048) {
+        const f32x4 x2 = *(const f32x4 *)&in0[i0 * in0_stride0 + r1];
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            if (v < left) sum_acc[v] += expf(x1.v[v] - highest);
+            sum_acc[v] += expf(x2.v[v] - highest);
+        }
+    }
+    if (r1 < n1) {
+        const int left = n1 - r1;
+        const f32x4 x3 = f32x4_load(&in0[i0 * in0_stride0 + r1], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            if (v < left) sum_acc[v] += expf(x3.v[v] - highest);
         }
     }
     for (int v = 0; v < 2; ++v) sum_acc[v] += sum_acc[v + 2];
@@ -74,14 +90,24 @@ extern "C" __global__ __launch_bounds__(512) void softmax_f32(
         __syncthreads();
     }
     const float sum = sum_lanes[0];
-    for (int i1 = lane * 4; i1 < n1; i1 += 2048) {
-        const int left = n1 - i1;
-        const f32x4 x2 = f32x4_load(&in0[i0 * in0_stride0 + i1], left);
+    int r2 = lane * 4;
+    for (; r2 < n1 - 3; r2 += 2048) {
+        const f32x4 x4 = *(const f32x4 *)&in0[i0 * in0_stride0 + r2];
         f32x4 y0;
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            y0.v[v] = expf(x2.v[v] - highest) / sum;
+            y0.v[v] = expf(x4.v[v] - highest) / sum;
         }
-        f32x4_store(&out0[i0 * out0_stride0 + i1], y0, left);
+        *(f32x4 *)&out0[i0 * out0_stride0 + r2] = y0;
+    }
+    if (r2 < n1) {
+        const int left = n1 - r2;
+        const f32x4 x5 = f32x4_load(&in0[i0 * in0_stride0 + r2], left);
+        f32x4 y1;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            y1.v[v] = expf(x5.v[v] - highest) / sum;
+        }
+        f32x4_store(&out0[i0 * out0_stride0 + r2], y1, left);
     }
 }

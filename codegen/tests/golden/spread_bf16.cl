@@ -46,12 +46,20 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void spread_bf16(
     const int lane = get_local_id(0);
     __local float sum_lanes[256];
     float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
-    for (int i2 = lane * 4; i2 < n2; i2 += 1024) {
-        const int left = n2 - i2;
-        const u16x4 x0 = u16x4_load(&in0[i0 * in0_stride0 + i1 * in0_stride1 + i2], left);
+    int r0 = lane * 4;
+    for (; r0 < n2 - 3; r0 += 1024) {
+        const u16x4 x0 = *(__global const u16x4 *)&in0[i0 * in0_stride0 + i1 * in0_stride1 + r0];
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            if (v < left) sum_acc[v] += bf16_value(x0.v[v]);
+            sum_acc[v] += bf16_value(x0.v[v]);
+        }
+    }
+    if (r0 < n2) {
+        const int left = n2 - r0;
+        const u16x4 x1 = u16x4_load(&in0[i0 * in0_stride0 + i1 * in0_stride1 + r0], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            if (v < left) sum_acc[v] += bf16_value(x1.v[v]);
         }
     }
     for (int v = 0; v < 2; ++v) sum_acc[v] += sum_acc[v + 2];
@@ -68,12 +76,23 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void spread_bf16(
     float sum1_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
     __local float lowest_lanes[256];
     float lowest_acc[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
-    for (int i3 = lane * 4; i3 < n3; i3 += 1024) {
-        const int left = n3 - i3;
-        const u16x4 x1 = u16x4_load(&in0[i0 * in0_stride0 + i1 * in0_stride1 + i3], left);
+    int r1 = lane * 4;
+    for (; r1 < n3 - 3; r1 += 1024) {
+        const u16x4 x2 = *(__global const u16x4 *)&in0[i0 * in0_stride0 + i1 * in0_stride1 + r1];
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            const float v1 = bf16_value(x1.v[v]);
+            const float v1 = bf16_value(x2.v[v]);
+            const float v2 = v1 - v0;
+            sum1_acc[v] += v2 * v2;
+            lowest_acc[v] = f32_minimum(lowest_acc[v], v1);
+        }
+    }
+    if (r1 < n3) {
+        const int left = n3 - r1;
+        const u16x4 x3 = u16x4_load(&in0[i0 * in0_stride0 + i1 * in0_stride1 + r1], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const float v1 = bf16_value(x3.v[v]);
             const float v2 = v1 - v0;
             if (v < left) sum1_acc[v] += v2 * v2;
             if (v < left) lowest_acc[v] = f32_minimum(lowest_acc[v], v1);
