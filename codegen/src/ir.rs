@@ -171,7 +171,7 @@ pub struct Reduce {
 pub struct Combine {
     /// The axis; element number r of the fold is the point whose index along it is r.
     pub axis: AxisId,
-    /// How the values are folded. Its `width` is 1, and its lanes lie in one warp or are those of the schedule's tree.
+    /// How the values are folded: as the schedule's tree, or by lanes of one warp, each with one accumulator.
     pub tree: Tree,
     /// The values folded, variables of the point.
     pub folds: Vec<Fold>,

@@ -7,8 +7,8 @@ mod dtype;
 mod op;
 mod scalar;
 
-pub mod ir;
 mod combine;
+pub mod ir;
 mod schedule;
 mod uses;
 mod verify;
@@ -22,8 +22,8 @@ pub use dialect::Dialect;
 pub use dtype::DType;
 pub use emit::{EmitOptions, Source, emit, local_memory_bytes};
 pub use ir::{
-    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Combine, Expr, Fold, IndexOp, IndexOperand, IndexWidth,
-    Kernel, Loop, Reduce, ScalarId, SizeId, Span, Stmt, Term, Tree, Var, VarType,
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Combine, Expr, Fold, IndexOp, IndexOperand,
+    IndexWidth, Kernel, Loop, Reduce, ScalarId, SizeId, Span, Stmt, Term, Tree, Var, VarType,
 };
 pub use op::{BinaryOp, ReduceOp, UnaryOp};
 pub use scalar::Scalar;

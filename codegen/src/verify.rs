@@ -1,8 +1,8 @@
 //! Refuses kernels that the emitter and the host could not run: what lowering must never make.
 
 use crate::{
-    Access, Affine, AxisId, BufferId, Coefficient, Combine, DType, Expr, Fold, IndexOperand, Kernel, Reduce, Schedule, SizeId,
-    Span, Stmt, Term, Tree, Var, VarType,
+    Access, Affine, AxisId, BufferId, Coefficient, Combine, DType, Expr, Fold, IndexOperand, Kernel, Reduce, Schedule,
+    SizeId, Span, Stmt, Term, Tree, Var, VarType,
 };
 
 /// Checks that every variable is assigned once, before its uses and with the right type; that every number is in range;
@@ -125,7 +125,8 @@ impl Verifier<'_> {
         let Schedule::Group { tree: of_group, .. } = *self.schedule else {
             return Err("points combine where groups do not share their work".to_owned());
         };
-        check(*tree == of_group || (tree.width == 1 && tree.lanes <= of_group.lanes.min(WARP)), || {
+        let as_group = *tree == of_group && (tree.lanes == 1 || tree.width == 1);
+        check(as_group || (tree.width == 1 && tree.lanes <= of_group.lanes.min(WARP)), || {
             format!("points combine by {tree:?} in groups of {of_group:?}")
         })?;
         check(folds.len() == partials.len(), || "points combine without scratch for each value".to_owned())?;

@@ -15,6 +15,10 @@ fn emitted_text_is_as_recorded() {
     for (name, kernel, schedule) in common::kernels::all() {
         verify_kernel(&kernel, &schedule).unwrap_or_else(|error| panic!("{name}: {error}"));
         for dialect in Dialect::ALL {
+            // Groups wait for each other on CUDA alone.
+            if dialect == Dialect::OpenClC && kernel.waits() {
+                continue;
+            }
             let file = folder.join(format!("{name}.{}", dialect.file_extension()));
             // A kernel of functions under a CPU's schedule shows how they are written there.
             let options = EmitOptions { cpu_math: name == "transcend_f32_cpu", ..Default::default() };

@@ -66,9 +66,9 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Split) {
     // The tree; results at a time that keep the device busy; elements below which splitting does not pay.
     let (tree, enough, shortest) = match (facts.is_cpu, fold.along_rows) {
         // One thread a row; sixteen accumulators are one or two vector registers. Longer rows take more of them rather than
-        // a second launch, where there are rows for every core.
+        // a second launch, where there are rows for every core, or very many chunks.
         (true, true) => {
-            let is_long = fold.folded > 16 * LONGEST_CHAIN && fold.kept >= units.max(2);
+            let is_long = fold.folded > 16 * LONGEST_CHAIN && (fold.kept >= units.max(2) || fold.folded > 1 << 24);
             let width = if is_long { 64 } else { 16 };
             (Tree { lanes: 1, width }, units, u64::from(width) * LONGEST_CHAIN)
         }
@@ -104,7 +104,7 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Split) {
     }
     let combining = combining_tree(tree, fold.along_rows, facts);
     let chunks = fold.folded.div_ceil(length);
-    let few = chunks <= (u64::from(combining.lanes) * LONGEST_CHAIN).min(MOST_CHUNKS);
+    let few = chunks <= (u64::from(combining.accumulators()) * LONGEST_CHAIN).min(MOST_CHUNKS);
     match facts.cooperation {
         // A plain loop stands in a thread, whose group is not its own.
         Cooperation::LastGroup | Cooperation::Waiting { .. } if few && tree != Tree::SERIAL => {
@@ -131,12 +131,11 @@ fn kept_by_groups(fold: Fold, facts: &DeviceFacts) -> Option<(Tree, Split)> {
     Some((tree, Split::Combined { length: length as i64, tree: combining, is_kept: true }))
 }
 
-/// How the results of chunks are folded: each warp for itself; down columns, as the columns are; on a CPU, by a plain loop.
+/// How the results of chunks are folded: as the chunks are, but by each warp of a GPU for itself.
 fn combining_tree(tree: Tree, along_rows: bool, facts: &DeviceFacts) -> Tree {
-    match (facts.is_cpu, along_rows) {
-        (true, _) => Tree::SERIAL,
-        (false, true) => Tree { lanes: tree.lanes.min(WARP), width: 1 },
-        (false, false) => tree,
+    match !facts.is_cpu && along_rows {
+        true => Tree { lanes: tree.lanes.min(WARP), width: 1 },
+        false => tree,
     }
 }
 
@@ -190,7 +189,8 @@ mod tests {
                         if let Split::Combined { tree, .. } = split {
                             let chunks = folded.div_ceil(length as u64);
                             assert!(chunks <= MOST_CHUNKS, "{fold:?} has {chunks} chunks");
-                            assert!(chunks.div_ceil(u64::from(tree.lanes)) <= LONGEST_CHAIN, "{fold:?} folds {chunks} chunks");
+                            let chain = chunks.div_ceil(u64::from(tree.accumulators()));
+                            assert!(chain <= LONGEST_CHAIN, "{fold:?} folds {chain} chunks in a row");
                         }
                     }
                 }
@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn rows_past_one_group_are_kept_by_several_where_these_can_wait() {
         let fold = |folded| Fold { folded, kept: 64, along_rows: true, element_bytes: 4 };
-        let is_kept = |folded| matches!(choose(fold(folded), &facts(false, true)).1, Split::Combined { is_kept: true, .. });
+        let is_kept =
+            |folded| matches!(choose(fold(folded), &facts(false, true)).1, Split::Combined { is_kept: true, .. });
         assert!(!is_kept(32_768), "one group keeps it");
         assert!(is_kept(32_769));
         assert!(is_kept(264 * 512 * 32));

@@ -9,6 +9,7 @@
 
 mod common;
 
+mod long_reductions;
 mod oracle;
 
 mod ulps;

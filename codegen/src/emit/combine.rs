@@ -9,7 +9,7 @@ use super::elements::Elements;
 use super::group::Group;
 use super::prelude::Section;
 use super::text::{Binding, Text};
-use crate::{Combine, Dialect, LaneOrder, Stmt};
+use crate::{Combine, Dialect, LaneOrder, Stmt, Tree};
 
 impl Emitter<'_> {
     pub(super) fn emit_combining(&mut self, axis: u32, group: Group, waits: bool) {
@@ -108,37 +108,19 @@ impl Emitter<'_> {
     fn emit_partial_folds(&mut self, combine: &Combine, group: Group) {
         let folds = self.live_folds(&combine.folds);
         let index = self.dialect.index_type(self.kernel.index);
-        let threads = group.tree.lanes * group.points;
-        // Either as the group folds its own elements, or each warp folds all of them for itself.
-        let (group, lane) = if combine.tree == group.tree {
-            (group, "lane".to_owned())
-        } else {
-            let own = Group {
-                tree: combine.tree,
-                points: threads / combine.tree.lanes,
-                lane_order: LaneOrder::LanesFastest,
-                steps: 0,
-                lane: "member",
-            };
-            let lanes = combine.tree.lanes;
-            let lane = match lanes {
-                1 => "0".to_owned(),
-                lanes if lanes == threads => self.words.local_id.to_owned(),
-                lanes => format!("{} % {lanes}", self.words.local_id),
-            };
-            if lanes > 1 && !self.has_member {
-                self.has_member = true;
-                self.out.line(&format!("const int member = {lane};"));
-            }
-            (own, if lanes > 1 { "member".to_owned() } else { lane })
-        };
+        let group = if combine.tree == group.tree { group } else { self.members(combine.tree, group) };
         for fold in &folds {
             self.emit_accumulators(fold, group);
         }
         let chunk = self.fresh_name("c");
-        let (lanes, extent) = (combine.tree.lanes, self.extent(combine.axis).to_owned());
-        self.out.open(&format!("for ({index} {chunk} = {lane}; {chunk} < {extent}; {chunk} += {lanes})"));
-        let own = std::mem::replace(&mut self.axes[combine.axis.0 as usize], Text::atom(chunk));
+        let Tree { lanes, width } = combine.tree;
+        let (first, step) = match lanes {
+            1 => ("0", format!("++{chunk}")),
+            _ => (group.lane, format!("{chunk} += {lanes}")),
+        };
+        let extent = self.extent(combine.axis).to_owned();
+        self.out.open(&format!("for ({index} {chunk} = {first}; {chunk} < {extent}; {step})"));
+        let own = std::mem::replace(&mut self.axes[combine.axis.0 as usize], Text::atom(chunk.clone()));
         for (fold, &buffer) in combine.folds.iter().zip(&combine.partials) {
             if !self.facts.is_used(fold.result) {
                 continue;
@@ -150,12 +132,34 @@ impl Emitter<'_> {
                 Dialect::OpenClC => Text::atom(place),
             };
             let value = self.decoded(self.buffer_dtype(buffer), element);
-            let accumulator = Text::atom(format!("{}_acc", self.fold_name(fold)));
+            let name = self.fold_name(fold);
+            let accumulator = Text::atom(match width {
+                1 => format!("{name}_acc"),
+                // A thread of a CPU has the elements one after the other; its accumulators lie in memory as well as not.
+                width => format!("{name}_acc[{chunk} % {width}]"),
+            });
             let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
             self.out.line(&line);
         }
         self.axes[combine.axis.0 as usize] = own;
         self.out.close();
+        for fold in &folds {
+            let accumulators = format!("{}_acc", self.fold_name(fold));
+            self.emit_halving(fold, &accumulators, width);
+        }
         self.emit_lanes(&folds, group, false);
+    }
+
+    /// The threads of a group as lanes of a tree that several of them fold along at once, each for itself.
+    fn members(&mut self, tree: Tree, group: Group) -> Group {
+        let threads = group.tree.lanes * group.points;
+        let points = threads / tree.lanes;
+        if !self.has_member {
+            self.has_member = true;
+            let thread = self.words.local_id;
+            let member = if points == 1 { thread.to_owned() } else { format!("{thread} % {}", tree.lanes) };
+            self.out.line(&format!("const int member = {member};"));
+        }
+        Group { tree, points, lane_order: LaneOrder::LanesFastest, steps: 0, lane: "member" }
     }
 }

@@ -134,9 +134,7 @@ fn renamed(stmt: &Stmt, name: &mut dyn FnMut(Var) -> Var) -> Stmt {
             at: renamed_affine(&own.at, name),
             ..own.clone()
         }),
-        Stmt::Loop(own) => {
-            Stmt::Loop(Loop { axes: own.axes.clone(), span: own.span, body: block(&own.body, name) })
-        }
+        Stmt::Loop(own) => Stmt::Loop(Loop { axes: own.axes.clone(), span: own.span, body: block(&own.body, name) }),
     }
 }
 

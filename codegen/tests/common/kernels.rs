@@ -44,6 +44,7 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
         (format!("{}{suffix}", kernel.name), kernel, schedule)
     })
     .chain(super::rows::all())
+    .chain(super::combine::all())
     .collect::<Vec<_>>();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all

@@ -1,6 +1,7 @@
 //! Kernels built by hand, as lowering would make them.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod combine;
 pub mod kernels;
 pub mod nvrtc;
 pub mod opencl;
@@ -36,6 +37,14 @@ impl Builder {
 
     pub fn output(&mut self, dtype: DType) -> BufferId {
         self.buffer(dtype, Access::Write)
+    }
+
+    pub fn scratch(&mut self, dtype: DType) -> BufferId {
+        self.buffer(dtype, Access::Scratch)
+    }
+
+    pub fn counter(&mut self) -> BufferId {
+        self.buffer(DType::U32, Access::Counter)
     }
 
     fn buffer(&mut self, dtype: DType, access: Access) -> BufferId {

@@ -56,7 +56,9 @@ impl OpenCl {
 
     /// Builds `text`; the error is the compiler's log.
     pub fn build(&self, text: &str) -> Result<Program, String> {
-        Program::create_and_build_from_source(&self.context, text, "")
+        // Atomics in device scope are of OpenCL C 2.0 and later.
+        let options = if text.contains("memory_scope_device") { "-cl-std=CL3.0" } else { "" };
+        Program::create_and_build_from_source(&self.context, text, options)
     }
 
     /// What the compiler says of `text`, which it accepts; the error is its log where it does not.

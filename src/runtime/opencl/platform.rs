@@ -4,9 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use lazuli_codegen::{Cooperation, DeviceFacts};
 use opencl3::device::{
-    CL_DEVICE_ATOMIC_ORDER_ACQ_REL, CL_DEVICE_ATOMIC_SCOPE_DEVICE,
-    CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU,
-    CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device,
+    CL_DEVICE_ATOMIC_ORDER_ACQ_REL, CL_DEVICE_ATOMIC_SCOPE_DEVICE, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL,
+    CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device,
 };
 use opencl3::error_codes::ClError;
 use opencl3::platform::{Platform, get_platforms};
