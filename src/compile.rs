@@ -151,6 +151,10 @@ mod tests {
             self.host.download(source, source_offset, target)
         }
 
+        fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
+            self.host.clear(memory, bytes)
+        }
+
         fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
             std::thread::sleep(Duration::from_millis(30));
             self.compiled.lock().unwrap().push(std::thread::current().id());

@@ -106,7 +106,7 @@ impl Schedule {
     /// The launch shape for the given size arguments. Every extent is at least one.
     ///
     /// Placement `InnerAxis` uses two grid axes, `Linear` and `Group` one, and a group of a kernel that combines a second
-    /// one: the axis combined.
+    /// one: that axis, or where groups wait for each other along it, the others.
     pub fn grid(&self, kernel: &Kernel, sizes: &[i64]) -> Grid {
         let extents: Vec<u64> = kernel.parallel.iter().map(|&axis| kernel.extent(axis, sizes).max(0) as u64).collect();
         let combined = usize::from(kernel.combine().is_some());
@@ -128,7 +128,10 @@ impl Schedule {
             }
             Schedule::Group { tree, points, .. } => {
                 let tiles = (outer * inner).div_ceil(u64::from(points));
-                Grid { groups: [tiles, chunks.iter().product(), 1], group: [tree.lanes * points, 1, 1] }
+                let chunks = chunks.iter().product();
+                // Groups that wait for each other start together.
+                let groups = if kernel.waits() { [chunks, tiles, 1] } else { [tiles, chunks, 1] };
+                Grid { groups, group: [tree.lanes * points, 1, 1] }
             }
         }
     }

@@ -112,6 +112,8 @@ fn groups_wait_only_for_what_depends_on_their_chunk() {
     let softmax = waiting_softmax(&schedule, warp);
     verify_kernel(&softmax, &schedule).unwrap();
     assert!(softmax.waits());
+    // Chunks, rows, columns, row pitch, length of a chunk, chunks.
+    assert_eq!(schedule.grid(&softmax, &[3, 70, 24_000, 24_000, 8192, 3]).groups, [3, 70, 1]);
     assert!(split_combine(&softmax, schedule).is_none(), "two launches cannot keep what groups keep");
     assert!(!combined_sum(Tree { lanes: 256, width: 4 }, warp).waits());
     let text = emit(&softmax, &schedule, Dialect::CudaC, &EmitOptions::default()).text;

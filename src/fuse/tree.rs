@@ -19,6 +19,9 @@ const WARP: u32 = 32;
 /// A row no longer than this is folded by one thread in a plain loop, where there are several rows.
 const SHORT_ROW: u64 = 64;
 
+/// The same where neighbouring threads, which read together, would read a row apart.
+const SHORT_ROW_ACROSS: u64 = 8;
+
 /// What the choice of a tree looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Fold {
@@ -55,7 +58,8 @@ impl Fold {
 
 /// The tree, and how groups share the elements.
 pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Split) {
-    if fold.kept > 1 && fold.folded <= SHORT_ROW {
+    let short = if facts.is_cpu || !fold.along_rows { SHORT_ROW } else { SHORT_ROW_ACROSS };
+    if fold.kept > 1 && fold.folded <= short {
         return (Tree::SERIAL, Split::Whole);
     }
     if let Some(kept) = kept_by_groups(fold, facts) {
@@ -75,11 +79,14 @@ pub fn choose(fold: Fold, facts: &DeviceFacts) -> (Tree, Split) {
         (true, false) => (Tree::SERIAL, units * 256, LONGEST_CHAIN),
         (false, true) => {
             let width = wide_width(fold);
-            // Lanes for two wide loads each, so that both are in flight at once. A whole array takes the largest group,
-            // whatever its length, so that every length runs one kernel.
-            let lanes = match fold.kept {
-                1 => 1024,
-                _ => fold.folded.div_ceil(2 * u64::from(width)).next_power_of_two().clamp(8, 1024),
+            // A whole array takes the largest group, whatever its length, so that every length runs one kernel. Rows take
+            // lanes for a few wide loads each, which are in flight at once, in groups of which several run at once: one
+            // waits at its barriers while another loads.
+            let loads = if fold.folded <= 2048 { 2 } else { 4 };
+            let lanes = match (fold.kept, fold.folded) {
+                (1, _) => 1024,
+                (_, ..=16_384) => fold.folded.div_ceil(loads * u64::from(width)).next_power_of_two().clamp(4, 512),
+                _ => 1024,
             };
             let lanes = lanes.min(most_lanes) as u32;
             (Tree { lanes, width }, units * 2048 / u64::from(lanes), u64::from(lanes * width) * 8)

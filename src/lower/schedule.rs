@@ -43,6 +43,9 @@ fn gpu_placement(draft: &Draft) -> Placement {
 /// Values that a thread of a GPU keeps between passes over a row, for each variable kept.
 const KEPT_IN_REGISTERS: u64 = 32;
 
+/// Values that a thread of a GPU reads at once where it keeps none.
+const READ_AT_ONCE: u64 = 16;
+
 /// Values that a thread of a CPU keeps between passes over a row: half a first-level cache.
 const KEPT_BY_CPU: u64 = 4096;
 
@@ -71,7 +74,10 @@ fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
     let kept = steps * u64::from(tree.width);
     let fits = kept <= if facts.is_cpu { KEPT_BY_CPU } else { KEPT_IN_REGISTERS };
     let lane_order = if along_rows { LaneOrder::LanesFastest } else { LaneOrder::PointsFastest };
-    Schedule::Group { tree, points, lane_order, steps: if passes > 1 && fits { steps as u32 } else { 0 } }
+    // A GPU begins all loads of a short row at once, be it kept for a second pass or not.
+    let is_short = !facts.is_cpu && along_rows && !draft.parallel.is_empty() && kept <= READ_AT_ONCE;
+    let is_kept = passes > 1 || is_short && draft.combined.is_none();
+    Schedule::Group { tree, points, lane_order, steps: if is_kept && fits { steps as u32 } else { 0 } }
 }
 
 /// Neighbours that a thread takes: as many as fill a wide access of the widest type, where every access that moves along

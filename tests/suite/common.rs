@@ -127,6 +127,16 @@ pub fn same<T: Element>(ours: &Array<T>, theirs: impl Into<ArrayD<T>>) {
     }
 }
 
+/// Fails where two arrays of floats differ in any bit, and tells how many do and the first.
+pub fn same_bits(ours: &ArrayD<f32>, theirs: &ArrayD<f32>, what: &str) {
+    assert_eq!(ours.shape(), theirs.shape(), "{what}");
+    let differs = |pair: &(usize, (&f32, &f32))| pair.1.0.to_bits() != pair.1.1.to_bits();
+    let mut different = ours.iter().zip(theirs).enumerate().filter(differs);
+    if let Some((place, (a, b))) = different.next() {
+        panic!("{what}: {} of {} elements differ, first number {place}: {a} and {b}", different.count() + 1, ours.len());
+    }
+}
+
 /// The counted launches of a body.
 pub fn launches(device: &Device, body: impl FnOnce()) -> u64 {
     let before = device.counters().launches;

@@ -2,9 +2,9 @@
 //! fused and not, and with no more memory than the inputs, the outputs and a little scratch.
 
 use lazuli::{Array, Device};
-use ndarray::{Array2, ArrayD, Axis};
+use ndarray::{Array2, Axis};
 
-use crate::common::{flat, launches, on_each, on_every, on_fused, values};
+use crate::common::{flat, launches, on_each, on_every, on_fused, same_bits, values};
 
 /// Different numbers between -2 and 4, whose sums of squares are exact in f64.
 fn numbers(rows: usize, columns: usize) -> Array2<f32> {
@@ -14,10 +14,6 @@ fn numbers(rows: usize, columns: usize) -> Array2<f32> {
 /// Launches that combining groups may take: one, but two in OpenCL, where the device may lack the atomics.
 fn most_launches(device: &Device) -> u64 {
     if device.name().starts_with("opencl") { 2 } else { 1 }
-}
-
-fn bits(array: &ArrayD<f32>) -> Vec<u32> {
-    array.iter().map(|value| value.to_bits()).collect()
 }
 
 #[test]
@@ -124,8 +120,7 @@ fn long_rows_have_one_value_however_they_are_cut() {
                 if fused.name().starts_with("cuda") {
                     assert_eq!(count, 1, "{what}");
                 }
-                let (ours, theirs) = (values(&y), values(&record(&apart)));
-                assert_eq!(bits(&ours), bits(&theirs), "{what}");
+                same_bits(&values(&y), &values(&record(&apart)), &what);
             }
         }
     });

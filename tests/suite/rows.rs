@@ -3,7 +3,7 @@
 use lazuli::{Array, Device};
 use ndarray::{Array2, ArrayD, Axis, arr1, s};
 
-use crate::common::{launches, on_each, on_every, on_fused, same, values};
+use crate::common::{launches, on_each, on_every, on_fused, same, same_bits, values};
 
 /// A matrix of many different numbers, in row-major order.
 fn matrix(rows: usize, columns: usize) -> Array2<f32> {
@@ -58,9 +58,8 @@ fn one_launch(fused: &Device, unfused: &Device, host: &ArrayD<f32>, axes: &[isiz
         let y = record(&x, axes);
         let count = launches(fused, || y.eval().unwrap());
         assert_eq!(count, 1, "{name} over axes {axes:?} of {:?}", host.shape());
-        let (ours, theirs) = (values(&y), values(&record(&apart, axes)));
-        let bits = |values: &ArrayD<f32>| values.iter().map(|v| v.to_bits()).collect::<Vec<u32>>();
-        assert_eq!(bits(&ours), bits(&theirs), "{name} over axes {axes:?} of {:?}", host.shape());
+        let what = format!("{name} over axes {axes:?} of {:?}", host.shape());
+        same_bits(&values(&y), &values(&record(&apart, axes)), &what);
     }
 }
 

@@ -34,7 +34,8 @@ use prelude::{Prelude, Section};
 use text::Text;
 use writer::{LINE, Writer};
 
-/// Threads of a multiprocessor at once, where groups wait for each other: each then has 64 registers at the least.
+/// Threads of a multiprocessor at once where rows are kept in registers: each then has 64 of them, and while one group
+/// waits, another works. Groups that wait for each other are counted on it.
 const THREADS_AT_ONCE: u32 = 1024;
 
 /// What the emitter is told beside the kernel and its schedule.
@@ -188,7 +189,8 @@ impl<'a> Emitter<'a> {
         }
         let mut head = match self.schedule.threads() {
             Some(threads) => {
-                let at_once = self.kernel.waits().then(|| THREADS_AT_ONCE / threads);
+                let is_kept = matches!(self.schedule, Schedule::Group { tree, steps, .. } if *steps > 0 && tree.lanes > 1);
+                let at_once = (is_kept && threads < THREADS_AT_ONCE).then(|| THREADS_AT_ONCE / threads);
                 format!("{} {} void {entry}(", words.kernel, self.dialect.group_size(threads, at_once))
             }
             None => format!("{} void {entry}(", words.kernel),

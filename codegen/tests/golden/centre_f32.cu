@@ -27,7 +27,7 @@ LAZULI_WIDE(f32, 4, 16)
 LAZULI_WIDE_LOAD(f32, 4, i32)
 LAZULI_WIDE_STORE(f32, 4, i32)
 
-extern "C" __global__ __launch_bounds__(256) void centre_f32(
+extern "C" __global__ __launch_bounds__(256, 4) void centre_f32(
     const float *__restrict__ in0, float *__restrict__ out0, float *__restrict__ out1, float *__restrict__ out2,
     int n0, int n1, int stride2,
     float s0) {

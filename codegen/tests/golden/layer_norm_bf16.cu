@@ -41,7 +41,7 @@ LAZULI_WIDE(f32, 4, 16)
 LAZULI_WIDE_LOAD(f32, 4, i32)
 LAZULI_WIDE_STORE(u16, 4, i32)
 
-extern "C" __global__ __launch_bounds__(256) void layer_norm_bf16(
+extern "C" __global__ __launch_bounds__(256, 4) void layer_norm_bf16(
     const unsigned short *__restrict__ in0, const float *__restrict__ in1, const float *__restrict__ in2,
     unsigned short *__restrict__ out0,
     int n0, int n1, int stride2,

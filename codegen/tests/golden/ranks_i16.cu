@@ -34,7 +34,7 @@ LAZULI_WIDE(i64, 2, 16)
 LAZULI_WIDE_STORE(i16, 2, i32)
 LAZULI_WIDE_STORE(i64, 2, i32)
 
-extern "C" __global__ __launch_bounds__(64) void ranks_i16(
+extern "C" __global__ __launch_bounds__(64, 16) void ranks_i16(
     const short *__restrict__ in0, short *__restrict__ out0, unsigned char *__restrict__ out1,
     long long *__restrict__ out2,
     int n0, int n1, int n2, int stride3, int stride4,

@@ -31,7 +31,7 @@ LAZULI_WIDE(f32, 4, 16)
 LAZULI_WIDE_LOAD(f32, 4, i32)
 LAZULI_WIDE_STORE(f32, 4, i32)
 
-extern "C" __global__ __launch_bounds__(512) void softmax_f32(
+extern "C" __global__ __launch_bounds__(512, 2) void softmax_f32(
     const float *__restrict__ in0, float *__restrict__ out0,
     int n0, int n1, int in0_stride0, int out0_stride0) {
     const int i0 = blockIdx.x;

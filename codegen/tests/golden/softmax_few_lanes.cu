@@ -31,7 +31,7 @@ LAZULI_WIDE(f32, 2, 8)
 LAZULI_WIDE_LOAD(f32, 2, i32)
 LAZULI_WIDE_STORE(f32, 2, i32)
 
-extern "C" __global__ __launch_bounds__(16) void softmax_f32(
+extern "C" __global__ __launch_bounds__(16, 64) void softmax_f32(
     const float *__restrict__ in0, float *__restrict__ out0,
     int n0, int n1, int in0_stride0, int out0_stride0) {
     const unsigned g = blockIdx.x * 4 + threadIdx.x / 4;

@@ -27,7 +27,7 @@ fn device() -> Option<CudaRuntime> {
 
 fn scale(runtime: &CudaRuntime) -> CudaExecutable {
     let scalars = vec![DType::F32, DType::Bool];
-    let parameters = Parameters { buffers: 2, sizes: 1, index: IndexWidth::I32, scalars };
+    let parameters = Parameters { buffers: 2, sizes: 1, index: IndexWidth::I32, scalars, waits: false };
     let source = SourceText { text: SCALE, entry: "scale", name: "scale_f32", parameters };
     runtime.compile_source(source, false).unwrap()
 }
@@ -157,7 +157,7 @@ fn threads_that_launch_one_kernel_do_not_mix_their_arguments() {
 #[test]
 fn a_source_that_does_not_compile_gives_log_options_and_source() {
     let Some(runtime) = device() else { return };
-    let parameters = Parameters { buffers: 1, sizes: 0, index: IndexWidth::I32, scalars: vec![] };
+    let parameters = Parameters { buffers: 1, sizes: 0, index: IndexWidth::I32, scalars: vec![], waits: false };
     let text = "extern \"C\" __global__ void broken(float *x) { x[0] = unheard_of; }";
     let source = SourceText { text, entry: "broken", name: "broken", parameters };
     let Err(Error::Compile { log, options, source_text, .. }) = runtime.compile_source(source, false) else {
