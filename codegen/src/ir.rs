@@ -179,7 +179,7 @@ pub struct Combine {
     pub partials: Vec<BufferId>,
     /// Where in that scratch a point's value lies: another place for each point.
     pub at: Affine,
-    /// A count for each point of the other parallel axes.
+    /// A count for each point of the other parallel axes; one serves every `Combine` of a kernel.
     pub counter: BufferId,
 }
 

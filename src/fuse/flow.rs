@@ -105,6 +105,7 @@ pub enum Split {
 
 impl Split {
     /// Elements in a chunk.
+    #[cfg(test)]
     pub fn length(self) -> Option<i64> {
         match self {
             Split::Whole => None,

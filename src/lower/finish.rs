@@ -49,6 +49,7 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         definitions: definitions(draft),
         emitted: vec![false; draft.vars.len()],
         scratch: Vec::new(),
+        counter: None,
     };
     for axis in &draft.parallel {
         finisher.axis(*axis);
@@ -88,6 +89,8 @@ struct Finisher<'a> {
     definitions: Vec<Option<(ScopeId, usize)>>,
     emitted: Vec<bool>,
     scratch: Vec<Scratch>,
+    /// What groups count in.
+    counter: Option<BufferId>,
 }
 
 /// What a number is for. Two numbers that are equal at some extents by chance should not share an argument, or each chance
@@ -275,7 +278,11 @@ impl Finisher<'_> {
             };
             partials.push(scratch(dtype, points, false));
         }
-        let counter = scratch(DType::U32, points / draft.extents[axis.0 as usize].max(1), true);
+        let counter = match self.counter {
+            Some(counter) => counter,
+            None => scratch(DType::U32, points / draft.extents[axis.0 as usize].max(1), true),
+        };
+        self.counter = Some(counter);
         let (axis, at) = (self.axis(axis), self.affine(&at));
         Ok(Stmt::Combine(Combine { axis, tree, folds: pass.combined.clone(), partials, at, counter }))
     }

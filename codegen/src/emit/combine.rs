@@ -7,6 +7,7 @@
 use super::Emitter;
 use super::elements::Elements;
 use super::group::Group;
+use super::lanes::Ending;
 use super::prelude::Section;
 use super::text::{Binding, Text};
 use crate::{Combine, Dialect, LaneOrder, Stmt, Tree};
@@ -26,16 +27,31 @@ impl Emitter<'_> {
         } else {
             self.emit_point(group, others, point, group.tree.lanes > 1);
         }
-        for stmt in body {
+        let (mut counters, mut is_handed_in) = (Vec::new(), false);
+        for (number, stmt) in body.iter().enumerate() {
             if !self.facts.is_live(stmt) {
                 continue;
             }
             match (Elements::of(stmt), stmt) {
-                (Some(elements), _) => drop(self.emit_top_level(&elements, group, false)),
-                (None, Stmt::Combine(combine)) if waits => self.emit_waiting(combine, group),
+                (Some(elements), _) => {
+                    let handed_in = self.handed_in(&elements, body.get(number + 1));
+                    let ending = handed_in.as_deref().map_or(Ending::All, Ending::Memory);
+                    self.emit_top_level(&elements, group, ending);
+                    is_handed_in = handed_in.is_some();
+                }
                 (None, Stmt::Combine(combine)) => {
-                    self.emit_last_group(combine, group);
-                    self.emit_leave(group, true);
+                    counters.push(combine.counter);
+                    if !std::mem::take(&mut is_handed_in) {
+                        self.emit_partials(combine, group);
+                    }
+                    if waits {
+                        // A count goes on from one time to the next.
+                        let turn = counters.iter().filter(|&&counter| counter == combine.counter).count();
+                        self.emit_waiting(combine, group, turn);
+                    } else {
+                        self.emit_last_group(combine, group);
+                        self.emit_leave(group, true);
+                    }
                 }
                 (None, Stmt::Store { .. }) if waits => {
                     let first = Text::new(format!("i{axis} == 0 && lane == 0"), Binding::Choice);
@@ -61,7 +77,6 @@ impl Emitter<'_> {
 
     /// All but the last group leave.
     fn emit_last_group(&mut self, combine: &Combine, group: Group) {
-        self.emit_partials(combine, group);
         let [tile, _] = self.words.group_id;
         let count = format!("&{}[{tile}]", self.names.buffer(combine.counter));
         let all = self.words.groups[1];
@@ -76,13 +91,27 @@ impl Emitter<'_> {
         self.emit_partial_folds(combine, group);
     }
 
-    /// All groups along the combined axis wait for each other.
-    fn emit_waiting(&mut self, combine: &Combine, group: Group) {
-        self.emit_partials(combine, group);
+    /// All groups along the combined axis wait for each other, for the `turn`th time.
+    fn emit_waiting(&mut self, combine: &Combine, group: Group, turn: usize) {
         self.prelude.section(Section::AwaitGroups);
-        let count = self.names.buffer(combine.counter);
-        self.out.line(&format!("await_groups(&{count}[g], {});", self.words.groups[0]));
+        let (count, groups) = (self.names.buffer(combine.counter), self.words.groups[0]);
+        let all = if turn == 1 { groups.to_owned() } else { format!("{turn} * {groups}") };
+        self.out.line(&format!("await_groups(&{count}[g], {all});"));
         self.emit_partial_folds(combine, group);
+    }
+
+    /// Where a loop's results go straight to scratch: what follows hands in these and nothing else.
+    fn handed_in(&self, elements: &Elements<'_>, next: Option<&Stmt>) -> Option<Vec<String>> {
+        let Some(Stmt::Combine(combine)) = next else { return None };
+        let place = self.affine(&combine.at).code;
+        // Their values are not those of memory.
+        let is_plain = combine.partials.iter().all(|buffer| !self.buffer_dtype(*buffer).is_half());
+        let results = elements.folds.iter().map(|fold| fold.result);
+        if !is_plain || !results.eq(combine.folds.iter().map(|fold| fold.value)) {
+            return None;
+        }
+        let used = combine.folds.iter().zip(&combine.partials).filter(|(fold, _)| self.facts.is_used(fold.result));
+        Some(used.map(|(_, buffer)| format!("{}[{place}]", self.names.buffer(*buffer))).collect())
     }
 
     /// Hands in the point's values.
@@ -147,7 +176,7 @@ impl Emitter<'_> {
             let accumulators = format!("{}_acc", self.fold_name(fold));
             self.emit_halving(fold, &accumulators, width);
         }
-        self.emit_lanes(&folds, group, false);
+        self.emit_lanes(&folds, group, Ending::All);
     }
 
     /// The threads of a group as lanes of a tree that several of them fold along at once, each for itself.

@@ -2,6 +2,7 @@
 
 use super::Emitter;
 use super::elements::Elements;
+use super::lanes::Ending;
 use super::text::{Binding, Text};
 use crate::{AxisId, Dialect, Fold, IndexWidth, LaneOrder, Schedule, Stmt, Tree};
 
@@ -73,7 +74,7 @@ impl Emitter<'_> {
             match (Elements::of(stmt), stmt) {
                 (Some(elements), _) => {
                     let is_last = number == last_fold && number == last_loop && rest_after_loop;
-                    have_left = self.emit_top_level(&elements, group, is_last);
+                    have_left = self.emit_top_level(&elements, group, if is_last { Ending::First } else { Ending::All });
                 }
                 (None, Stmt::Store { .. }) if number < last_loop => {
                     self.guard = (group.tree.lanes > 1).then(|| Text::new("lane == 0", Binding::Equality));
@@ -165,9 +166,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// Runs a loop at the top level and folds along the tree; afterwards every lane has the results. Where this is the last
-    /// loop, only the first lane needs them, and the others may have left: true where they have.
-    pub(super) fn emit_top_level(&mut self, elements: &Elements<'_>, group: Group, is_last: bool) -> bool {
+    /// Runs a loop at the top level and folds along the tree, for whoever needs the results: true where the other lanes than
+    /// the first have left.
+    pub(super) fn emit_top_level(&mut self, elements: &Elements<'_>, group: Group, ending: Ending<'_>) -> bool {
         let folds = self.live_folds(elements.folds);
         self.emit_kept(elements, group);
         let (lanes, width) = (group.tree.lanes, group.tree.width);
@@ -187,7 +188,7 @@ impl Emitter<'_> {
             let accumulators = format!("{}_acc", self.fold_name(fold));
             self.emit_halving(fold, &accumulators, width);
         }
-        !folds.is_empty() && self.emit_lanes(&folds, group, is_last)
+        !folds.is_empty() && self.emit_lanes(&folds, group, ending)
     }
 
     pub(super) fn emit_accumulators(&mut self, fold: &Fold, group: Group) {

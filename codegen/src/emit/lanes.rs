@@ -12,6 +12,17 @@ use crate::{Dialect, Fold, LaneOrder};
 /// Threads of a warp.
 const WARP: u32 = 32;
 
+/// Who needs what the lanes folded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ending<'a> {
+    /// All lanes.
+    All,
+    /// The first lane; the others leave.
+    First,
+    /// Memory, a place for each result; no lane.
+    Memory(&'a [String]),
+}
+
 impl Emitter<'_> {
     /// True where the lanes meet in local (shared) memory.
     pub(super) fn shares_memory(&self, group: Group) -> bool {
@@ -22,13 +33,17 @@ impl Emitter<'_> {
         self.dialect == Dialect::CudaC && group.lane_order == LaneOrder::LanesFastest
     }
 
-    /// Combines what the lanes folded and names the results. With `is_last` only the first lane has them, and the others have
-    /// left: then the answer is true.
-    pub(super) fn emit_lanes(&mut self, folds: &[Fold], group: Group, is_last: bool) -> bool {
+    /// Combines what the lanes folded and names the results, or stores them. Where the other lanes have left the answer is
+    /// true.
+    pub(super) fn emit_lanes(&mut self, folds: &[Fold], group: Group, ending: Ending<'_>) -> bool {
+        let is_last = ending == Ending::First;
         let element = if group.tree.width > 1 { "[0]" } else { "" };
         let own: Vec<String> = folds.iter().map(|fold| format!("{}_acc{element}", self.fold_name(fold))).collect();
         if group.tree.lanes == 1 {
-            self.name_results(folds, &own);
+            match ending {
+                Ending::Memory(places) => self.store_results(places, &own, "", group),
+                Ending::All | Ending::First => self.name_results(folds, &own),
+            }
             return false;
         }
         if !self.shares_memory(group) {
@@ -37,6 +52,10 @@ impl Emitter<'_> {
                 self.emit_leave(group, true);
                 self.name_results(folds, &own);
                 return true;
+            }
+            if let Ending::Memory(places) = ending {
+                self.store_results(places, &own, "lane == 0", group);
+                return false;
             }
             let mask = warp_mask(group);
             let width = if group.tree.lanes < WARP { format!(", {}", group.tree.lanes) } else { String::new() };
@@ -54,8 +73,8 @@ impl Emitter<'_> {
         // A fold of rows of any length takes long beside its tree: the shorter text.
         if group.points == 1 && group.steps == 0 {
             self.emit_halving_loop(folds, group);
-        } else if self.emit_rounds(folds, group, slot, is_last) {
-            return true;
+        } else if self.emit_rounds(folds, group, slot, ending) {
+            return is_last;
         }
         let first = match (group.points, group.lane_order) {
             (1, _) => "0".to_owned(),
@@ -63,8 +82,22 @@ impl Emitter<'_> {
             (points, LaneOrder::PointsFastest) => format!("{slot} % {points}"),
         };
         let first: Vec<String> = folds.iter().map(|fold| format!("{}_lanes[{first}]", self.fold_name(fold))).collect();
-        self.name_results(folds, &first);
+        match ending {
+            Ending::Memory(places) => self.store_results(places, &first, "lane == 0", group),
+            Ending::All | Ending::First => self.name_results(folds, &first),
+        }
         false
+    }
+
+    /// Stores results; of a point past the last, nothing.
+    fn store_results(&mut self, places: &[String], values: &[String], condition: &str, group: Group) {
+        let condition = condition.replace("lane", group.lane);
+        let in_range = self.in_range.as_ref().map(|text| text.code.clone());
+        let conditions: Vec<String> = Some(condition).filter(|own| !own.is_empty()).into_iter().chain(in_range).collect();
+        let head = if conditions.is_empty() { String::new() } else { format!("if ({}) ", conditions.join(" && ")) };
+        for (place, value) in places.iter().zip(values) {
+            self.out.line(&format!("{head}{place} = {value};"));
+        }
     }
 
     fn name_results(&mut self, folds: &[Fold], values: &[String]) {
@@ -100,8 +133,10 @@ impl Emitter<'_> {
         self.out.close();
     }
 
-    /// Several halvings at once in the registers of the first lanes; true where only the first lane is left.
-    fn emit_rounds(&mut self, folds: &[Fold], group: Group, slot: &str, is_last: bool) -> bool {
+    /// Several halvings at once in the registers of the first lanes; true where nobody else needs the results: only the first
+    /// lane is left, or they are in memory.
+    fn emit_rounds(&mut self, folds: &[Fold], group: Group, slot: &str, ending: Ending<'_>) -> bool {
+        let is_last = ending == Ending::First;
         let mut lanes = group.tree.lanes;
         let shuffles = self.has_shuffles(group);
         loop {
@@ -143,6 +178,11 @@ impl Emitter<'_> {
                     self.emit_leave(group, true);
                 }
                 self.name_results(folds, &parts);
+                return true;
+            }
+            if let (Ending::Memory(places), true) = (ending, is_final) {
+                self.store_results(places, &parts, if shuffles { "lane == 0" } else { "" }, group);
+                self.out.close();
                 return true;
             }
             let condition = if shuffles { format!("if ({lane} == 0) ") } else { String::new() };

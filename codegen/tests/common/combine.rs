@@ -50,8 +50,10 @@ pub fn combined_sum(tree: Tree, combining: Tree) -> Kernel {
     let span = Span::Chunk { axis: chunk, length };
     let reduction = Reduction { axes: vec![j], span, tree, body: std::mem::take(inner) };
     let partial = k.reduce(body, reduction, ReduceOp::Sum, square);
+    let scratch = k.scratch(F32);
     let place = at(None, &[(i, Some(chunks)), (chunk, None)]);
-    let sum = combine(&mut k, body, chunk, combining, &place, ReduceOp::Sum, partial);
+    let combining = Combining { axis: chunk, tree: combining, at: place, counter: k.counter() };
+    let sum = combine(&mut k, body, &combining, scratch, ReduceOp::Sum, partial);
     let norm = k.unary(body, UnaryOp::Sqrt, sum);
     k.store(body, out, &at(None, &[(i, None)]), norm, false);
     let body = std::mem::take(body);
@@ -69,8 +71,10 @@ pub fn combined_columns(tree: Tree) -> Kernel {
     let span = Span::Chunk { axis: chunk, length };
     let reduction = Reduction { axes: vec![j], span, tree, body: std::mem::take(inner) };
     let partial = k.reduce(body, reduction, ReduceOp::Sum, a);
+    let scratch = k.scratch(F32);
     let place = at(None, &[(chunk, Some(count)), (i, None)]);
-    let sum = combine(&mut k, body, chunk, tree, &place, ReduceOp::Sum, partial);
+    let combining = Combining { axis: chunk, tree, at: place, counter: k.counter() };
+    let sum = combine(&mut k, body, &combining, scratch, ReduceOp::Sum, partial);
     k.store(body, out, &at(None, &[(i, None)]), sum, false);
     let body = std::mem::take(body);
     k.finish(body)
@@ -84,18 +88,20 @@ pub fn waiting_softmax(schedule: &Schedule, combining: Tree) -> Kernel {
     let (chunk, i, j) = (k.parallel(), k.parallel(), k.axis());
     let (pitch, length, chunks) = (k.size(), k.size(), k.size());
     let here = at(None, &[(i, Some(pitch)), (j, None)]);
+    let scratch = [k.scratch(F32), k.scratch(F32)];
     let place = at(None, &[(i, Some(chunks)), (chunk, None)]);
+    let combining = Combining { axis: chunk, tree: combining, at: place, counter: k.counter() };
     let span = Span::Chunk { axis: chunk, length };
     let (body, inner) = (&mut Vec::new(), &mut Vec::new());
     let x = k.load(inner, from, &here, true);
     let reduction = Reduction { axes: vec![j], span, tree, body: std::mem::take(inner) };
     let partial = k.reduce(body, reduction, ReduceOp::Max, x);
-    let highest = combine(&mut k, body, chunk, combining, &place, ReduceOp::Max, partial);
+    let highest = combine(&mut k, body, &combining, scratch[0], ReduceOp::Max, partial);
     let below = k.binary(inner, Sub, x, highest);
     let e = k.unary(inner, UnaryOp::Exp, below);
     let reduction = Reduction { axes: vec![j], span, tree, body: std::mem::take(inner) };
     let partial = k.reduce(body, reduction, ReduceOp::Sum, e);
-    let sum = combine(&mut k, body, chunk, combining, &place, ReduceOp::Sum, partial);
+    let sum = combine(&mut k, body, &combining, scratch[1], ReduceOp::Sum, partial);
     let share = k.binary(inner, Div, e, sum);
     k.store(inner, to, &here, share, true);
     body.push(Stmt::Loop(Loop { axes: vec![j], span, body: std::mem::take(inner) }));

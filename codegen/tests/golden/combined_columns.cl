@@ -36,11 +36,8 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void combined_columns_
         for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
         for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
         sum_part[0] += sum_part[1];
-        sum_lanes[get_local_id(0)] = sum_part[0];
+        if (g <= last) partial0[i0 * partial0_stride0 + i1] = sum_part[0];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const float sum = sum_lanes[get_local_id(0) % 32];
-    if (lane == 0 && g <= last) partial0[i0 * partial0_stride0 + i1] = sum;
     __local bool is_last;
     if (!is_last_group(&count0[get_group_id(0)], get_num_groups(1), &is_last)) return;
     __local float sum1_lanes[256];

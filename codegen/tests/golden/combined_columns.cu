@@ -34,11 +34,8 @@ extern "C" __global__ __launch_bounds__(256) void combined_columns_f32(
         for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
         for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
         sum_part[0] += sum_part[1];
-        sum_lanes[threadIdx.x] = sum_part[0];
+        if (g <= last) partial0[i0 * partial0_stride0 + i1] = sum_part[0];
     }
-    __syncthreads();
-    const float sum = sum_lanes[threadIdx.x % 32];
-    if (lane == 0 && g <= last) partial0[i0 * partial0_stride0 + i1] = sum;
     if (!is_last_group(&count0[blockIdx.x], gridDim.y)) return;
     __shared__ float sum1_lanes[256];
     float sum1_acc = -0.0f;

@@ -66,8 +66,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void combined_norm_f32
         if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    const float sum = sum_lanes[0];
-    if (lane == 0) partial0[i1 * partial0_stride1 + i0] = sum;
+    if (lane == 0) partial0[i1 * partial0_stride1 + i0] = sum_lanes[0];
     __local bool is_last;
     if (!is_last_group(&count0[get_group_id(0)], get_num_groups(1), &is_last)) return;
     const int member = get_local_id(0) % 32;

@@ -65,8 +65,7 @@ extern "C" __global__ __launch_bounds__(256) void combined_norm_f32(
         if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
         __syncthreads();
     }
-    const float sum = sum_lanes[0];
-    if (lane == 0) partial0[i1 * partial0_stride1 + i0] = sum;
+    if (lane == 0) partial0[i1 * partial0_stride1 + i0] = sum_lanes[0];
     if (!is_last_group(&count0[blockIdx.x], gridDim.y)) return;
     const int member = threadIdx.x % 32;
     float sum1_acc = -0.0f;

@@ -41,8 +41,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void combined_norm_f32(
     for (int v = 0; v < 4; ++v) sum_acc[v] += sum_acc[v + 4];
     for (int v = 0; v < 2; ++v) sum_acc[v] += sum_acc[v + 2];
     sum_acc[0] += sum_acc[1];
-    const float sum = sum_acc[0];
-    partial0[i1 * partial0_stride1 + i0] = sum;
+    partial0[i1 * partial0_stride1 + i0] = sum_acc[0];
     __local bool is_last;
     if (!is_last_group(&count0[get_group_id(0)], get_num_groups(1), &is_last)) return;
     float sum1_acc[16];

@@ -39,8 +39,7 @@ extern "C" __global__ __launch_bounds__(1) void combined_norm_f32(
     for (int v = 0; v < 4; ++v) sum_acc[v] += sum_acc[v + 4];
     for (int v = 0; v < 2; ++v) sum_acc[v] += sum_acc[v + 2];
     sum_acc[0] += sum_acc[1];
-    const float sum = sum_acc[0];
-    partial0[i1 * partial0_stride1 + i0] = sum;
+    partial0[i1 * partial0_stride1 + i0] = sum_acc[0];
     if (!is_last_group(&count0[blockIdx.x], gridDim.y)) return;
     float sum1_acc[16];
     for (int v = 0; v < 16; ++v) sum1_acc[v] = -0.0f;

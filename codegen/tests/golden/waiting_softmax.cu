@@ -84,11 +84,8 @@ extern "C" __global__ __launch_bounds__(512, 2) void waiting_softmax_f32(
             for (int step = 16; step > 0; step /= 2) {
                 highest_part[0] = f32_maximum(highest_part[0], __shfl_down_sync(0xffffffff, highest_part[0], step));
             }
-            if (lane == 0) highest_lanes[0] = highest_part[0];
+            if (lane == 0) partial0[i1 * stride5 + i0] = highest_part[0];
         }
-        __syncthreads();
-        const float highest = highest_lanes[0];
-        if (lane == 0) partial0[i1 * stride5 + i0] = highest;
         await_groups(&count0[g], gridDim.x);
         const int member = threadIdx.x % 32;
         float highest1_acc = -__int_as_float(0x7f800000);
@@ -126,12 +123,9 @@ extern "C" __global__ __launch_bounds__(512, 2) void waiting_softmax_f32(
             for (int step = 16; step > 0; step /= 2) {
                 sum_part[0] += __shfl_down_sync(0xffffffff, sum_part[0], step);
             }
-            if (lane == 0) sum_lanes[0] = sum_part[0];
+            if (lane == 0) partial1[i1 * stride5 + i0] = sum_part[0];
         }
-        __syncthreads();
-        const float sum = sum_lanes[0];
-        if (lane == 0) partial1[i1 * stride5 + i0] = sum;
-        await_groups(&count1[g], gridDim.x);
+        await_groups(&count1[g], 2 * gridDim.x);
         float sum1_acc = -0.0f;
         for (int c1 = member; c1 < n0; c1 += 32) {
             sum1_acc += __ldcg(&partial1[i1 * stride5 + c1]);
