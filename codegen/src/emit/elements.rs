@@ -49,7 +49,7 @@ pub(super) struct Kept {
     is_loaded: bool,
 }
 
-/// The most values whose loads are all begun before the first is used.
+/// The most values in registers for all loads of a loop to be begun before the first is used.
 const LOADED: u32 = 32;
 
 /// The most statements that a loop has twice: for whole runs of neighbours, and for what is left of one.
@@ -105,7 +105,9 @@ impl Emitter<'_> {
         let Some(neighbours) = fold_neighbours(elements.axes, self.schedule) else { return Vec::new() };
         let body = elements.body;
         let loads = self.wide_loads(body, neighbours);
-        let values = loads.len() as u32 * group.steps * group.tree.width;
+        // Beside what earlier loops left in registers.
+        let kept = u32::from(!self.kept.is_empty());
+        let values = (loads.len() as u32 + kept) * group.steps * group.tree.width;
         let is_alone = |stmt: &Stmt| self.facts.is_live(stmt) && self.facts.place(stmt, neighbours) == Place::Before;
         let has_steps = group.keeps_registers() && group.steps > 1;
         if has_steps && elements.axes.len() == 1 && values <= LOADED && !body.iter().any(is_alone) {

@@ -70,10 +70,7 @@ impl Emitter<'_> {
             self.out.line(&format!("{name}_lanes[{slot}] = {own};"));
         }
         self.out.line(barrier);
-        // A fold of rows of any length takes long beside its tree: the shorter text.
-        if group.points == 1 && group.steps == 0 {
-            self.emit_halving_loop(folds, group);
-        } else if self.emit_rounds(folds, group, slot, ending) {
+        if self.emit_rounds(folds, group, slot, ending) {
             return is_last;
         }
         let first = match (group.points, group.lane_order) {
@@ -107,30 +104,6 @@ impl Emitter<'_> {
             self.out.line(&format!("const {c_type} {name} = {value};"));
             self.set_value(fold.result, Text::atom(name));
         }
-    }
-
-    /// One halving after the other, all lanes waiting between them.
-    fn emit_halving_loop(&mut self, folds: &[Fold], group: Group) {
-        self.out.open(&format!("for (int step = {}; step > 0; step /= 2)", group.tree.lanes / 2));
-        let lines: Vec<String> = folds
-            .iter()
-            .map(|fold| {
-                let name = self.fold_name(fold);
-                let accumulator = Text::atom(format!("{name}_lanes[{}]", group.lane));
-                let other = Text::atom(format!("{name}_lanes[{} + step]", group.lane));
-                self.fold(fold.op, self.dtype(fold.result), &accumulator, &other)
-            })
-            .collect();
-        match lines.as_slice() {
-            [only] => self.out.line(&format!("if ({} < step) {only}", group.lane)),
-            several => {
-                self.out.open(&format!("if ({} < step)", group.lane));
-                several.iter().for_each(|line| self.out.line(line));
-                self.out.close();
-            }
-        }
-        self.out.line(self.words.barrier);
-        self.out.close();
     }
 
     /// Several halvings at once in the registers of the first lanes; true where nobody else needs the results: only the first

@@ -20,18 +20,18 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
     all.map(|(name, kernel, schedule)| (name.to_owned(), kernel, schedule)).into()
 }
 
-/// What points hand in: a fold of each value, with scratch, and a count.
-fn combine(
-    k: &mut Builder,
-    body: &mut Vec<Stmt>,
+/// How points combine.
+struct Combining {
     axis: AxisId,
     tree: Tree,
-    at: &Affine,
-    op: ReduceOp,
-    value: Var,
-) -> Var {
+    at: Affine,
+    counter: BufferId,
+}
+
+/// What points hand in: a fold of one value.
+fn combine(k: &mut Builder, body: &mut Vec<Stmt>, own: &Combining, partial: BufferId, op: ReduceOp, value: Var) -> Var {
     let result = k.var(VarType::Value(k.dtype(value)));
-    let (partial, counter) = (k.scratch(k.dtype(value)), k.counter());
+    let Combining { axis, tree, ref at, counter } = *own;
     let folds = vec![Fold { result, op, value }];
     body.push(Stmt::Combine(Combine { axis, tree, folds, partials: vec![partial], at: at.clone(), counter }));
     result

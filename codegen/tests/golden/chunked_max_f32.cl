@@ -37,11 +37,22 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void chunked_max_f32(
     highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
     highest_lanes[lane] = highest_acc[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 64; step > 0; step /= 2) {
-        if (lane < step) highest_lanes[lane] = f32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 8) {
+        float highest_part[16];
+        for (int v = 0; v < 16; ++v) highest_part[v] = highest_lanes[lane + v * 8];
+        for (int v = 0; v < 8; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 8]);
+        for (int v = 0; v < 4; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 4]);
+        for (int v = 0; v < 2; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 2]);
+        highest_part[0] = f32_maximum(highest_part[0], highest_part[1]);
+        highest_lanes[lane] = highest_part[0];
     }
-    const float highest = highest_lanes[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (lane > 0) return;
+    float highest_part[8];
+    for (int v = 0; v < 8; ++v) highest_part[v] = highest_lanes[v];
+    for (int v = 0; v < 4; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 4]);
+    for (int v = 0; v < 2; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 2]);
+    highest_part[0] = f32_maximum(highest_part[0], highest_part[1]);
+    const float highest = highest_part[0];
     out0[i0] = highest;
 }

@@ -35,11 +35,15 @@ extern "C" __global__ __launch_bounds__(128) void chunked_max_f32(
     highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
     highest_lanes[lane] = highest_acc[0];
     __syncthreads();
-    for (int step = 64; step > 0; step /= 2) {
-        if (lane < step) highest_lanes[lane] = f32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
-        __syncthreads();
+    if (lane >= 32) return;
+    float highest_part[4];
+    for (int v = 0; v < 4; ++v) highest_part[v] = highest_lanes[lane + v * 32];
+    for (int v = 0; v < 2; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 2]);
+    highest_part[0] = f32_maximum(highest_part[0], highest_part[1]);
+    for (int step = 16; step > 0; step /= 2) {
+        highest_part[0] = f32_maximum(highest_part[0], __shfl_down_sync(0xffffffff, highest_part[0], step));
     }
-    const float highest = highest_lanes[0];
     if (lane > 0) return;
+    const float highest = highest_part[0];
     out0[i0] = highest;
 }

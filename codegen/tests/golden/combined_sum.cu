@@ -61,11 +61,17 @@ extern "C" __global__ __launch_bounds__(256) void combined_norm_f32(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     __syncthreads();
-    for (int step = 128; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        __syncthreads();
+    if (lane < 32) {
+        float sum_part[8];
+        for (int v = 0; v < 8; ++v) sum_part[v] = sum_lanes[lane + v * 32];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        for (int step = 16; step > 0; step /= 2) {
+            sum_part[0] += __shfl_down_sync(0xffffffff, sum_part[0], step);
+        }
+        if (lane == 0) partial0[i1 * partial0_stride1 + i0] = sum_part[0];
     }
-    if (lane == 0) partial0[i1 * partial0_stride1 + i0] = sum_lanes[0];
     if (!is_last_group(&count0[blockIdx.x], gridDim.y)) return;
     const int member = threadIdx.x % 32;
     float sum1_acc = -0.0f;

@@ -34,11 +34,21 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void matrix_norm_i32(
     }
     highest_lanes[lane] = highest_acc;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 32; step > 0; step /= 2) {
-        if (lane < step) highest_lanes[lane] = i32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 8) {
+        int highest_part[8];
+        for (int v = 0; v < 8; ++v) highest_part[v] = highest_lanes[lane + v * 8];
+        for (int v = 0; v < 4; ++v) highest_part[v] = i32_maximum(highest_part[v], highest_part[v + 4]);
+        for (int v = 0; v < 2; ++v) highest_part[v] = i32_maximum(highest_part[v], highest_part[v + 2]);
+        highest_part[0] = i32_maximum(highest_part[0], highest_part[1]);
+        highest_lanes[lane] = highest_part[0];
     }
-    const int highest = highest_lanes[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (lane > 0) return;
+    int highest_part[8];
+    for (int v = 0; v < 8; ++v) highest_part[v] = highest_lanes[v];
+    for (int v = 0; v < 4; ++v) highest_part[v] = i32_maximum(highest_part[v], highest_part[v + 4]);
+    for (int v = 0; v < 2; ++v) highest_part[v] = i32_maximum(highest_part[v], highest_part[v + 2]);
+    highest_part[0] = i32_maximum(highest_part[0], highest_part[1]);
+    const int highest = highest_part[0];
     out0[i0] = highest;
 }

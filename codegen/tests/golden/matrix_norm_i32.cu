@@ -32,11 +32,14 @@ extern "C" __global__ __launch_bounds__(64) void matrix_norm_i32(
     }
     highest_lanes[lane] = highest_acc;
     __syncthreads();
-    for (int step = 32; step > 0; step /= 2) {
-        if (lane < step) highest_lanes[lane] = i32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
-        __syncthreads();
+    if (lane >= 32) return;
+    int highest_part[2];
+    for (int v = 0; v < 2; ++v) highest_part[v] = highest_lanes[lane + v * 32];
+    highest_part[0] = i32_maximum(highest_part[0], highest_part[1]);
+    for (int step = 16; step > 0; step /= 2) {
+        highest_part[0] = i32_maximum(highest_part[0], __shfl_down_sync(0xffffffff, highest_part[0], step));
     }
-    const int highest = highest_lanes[0];
     if (lane > 0) return;
+    const int highest = highest_part[0];
     out0[i0] = highest;
 }

@@ -49,11 +49,23 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void row_norm_f32(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 128; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) {
+        float sum_part[16];
+        for (int v = 0; v < 16; ++v) sum_part[v] = sum_lanes[lane + v * 16];
+        for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        sum_lanes[lane] = sum_part[0];
     }
-    const float sum = sum_lanes[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (lane > 0) return;
+    float sum_part[16];
+    for (int v = 0; v < 16; ++v) sum_part[v] = sum_lanes[v];
+    for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+    for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+    for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+    sum_part[0] += sum_part[1];
+    const float sum = sum_part[0];
     out0[i0] = sqrt(sum);
 }

@@ -60,10 +60,27 @@ __kernel __attribute__((reqd_work_group_size(512, 1, 1))) void softmax_f32(
     highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
     highest_lanes[lane] = highest_acc[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 256; step > 0; step /= 2) {
-        if (lane < step) highest_lanes[lane] = f32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) {
+        float highest_part[32];
+        for (int v = 0; v < 32; ++v) highest_part[v] = highest_lanes[lane + v * 16];
+        for (int v = 0; v < 16; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 16]);
+        for (int v = 0; v < 8; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 8]);
+        for (int v = 0; v < 4; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 4]);
+        for (int v = 0; v < 2; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 2]);
+        highest_part[0] = f32_maximum(highest_part[0], highest_part[1]);
+        highest_lanes[lane] = highest_part[0];
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0) {
+        float highest_part[16];
+        for (int v = 0; v < 16; ++v) highest_part[v] = highest_lanes[v];
+        for (int v = 0; v < 8; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 8]);
+        for (int v = 0; v < 4; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 4]);
+        for (int v = 0; v < 2; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 2]);
+        highest_part[0] = f32_maximum(highest_part[0], highest_part[1]);
+        highest_lanes[0] = highest_part[0];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
     const float highest = highest_lanes[0];
     __local float sum_lanes[512];
     float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
@@ -87,10 +104,27 @@ __kernel __attribute__((reqd_work_group_size(512, 1, 1))) void softmax_f32(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 256; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) {
+        float sum_part[32];
+        for (int v = 0; v < 32; ++v) sum_part[v] = sum_lanes[lane + v * 16];
+        for (int v = 0; v < 16; ++v) sum_part[v] += sum_part[v + 16];
+        for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        sum_lanes[lane] = sum_part[0];
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0) {
+        float sum_part[16];
+        for (int v = 0; v < 16; ++v) sum_part[v] = sum_lanes[v];
+        for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        sum_lanes[0] = sum_part[0];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
     const float sum = sum_lanes[0];
     int r2 = lane * 4;
     for (; r2 < n1 - 3; r2 += 2048) {

@@ -58,10 +58,19 @@ extern "C" __global__ __launch_bounds__(512) void softmax_f32(
     highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
     highest_lanes[lane] = highest_acc[0];
     __syncthreads();
-    for (int step = 256; step > 0; step /= 2) {
-        if (lane < step) highest_lanes[lane] = f32_maximum(highest_lanes[lane], highest_lanes[lane + step]);
-        __syncthreads();
+    if (lane < 32) {
+        float highest_part[16];
+        for (int v = 0; v < 16; ++v) highest_part[v] = highest_lanes[lane + v * 32];
+        for (int v = 0; v < 8; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 8]);
+        for (int v = 0; v < 4; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 4]);
+        for (int v = 0; v < 2; ++v) highest_part[v] = f32_maximum(highest_part[v], highest_part[v + 2]);
+        highest_part[0] = f32_maximum(highest_part[0], highest_part[1]);
+        for (int step = 16; step > 0; step /= 2) {
+            highest_part[0] = f32_maximum(highest_part[0], __shfl_down_sync(0xffffffff, highest_part[0], step));
+        }
+        if (lane == 0) highest_lanes[0] = highest_part[0];
     }
+    __syncthreads();
     const float highest = highest_lanes[0];
     __shared__ float sum_lanes[512];
     float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
@@ -85,10 +94,19 @@ extern "C" __global__ __launch_bounds__(512) void softmax_f32(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     __syncthreads();
-    for (int step = 256; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        __syncthreads();
+    if (lane < 32) {
+        float sum_part[16];
+        for (int v = 0; v < 16; ++v) sum_part[v] = sum_lanes[lane + v * 32];
+        for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        for (int step = 16; step > 0; step /= 2) {
+            sum_part[0] += __shfl_down_sync(0xffffffff, sum_part[0], step);
+        }
+        if (lane == 0) sum_lanes[0] = sum_part[0];
     }
+    __syncthreads();
     const float sum = sum_lanes[0];
     int r2 = lane * 4;
     for (; r2 < n1 - 3; r2 += 2048) {

@@ -66,10 +66,26 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void spread_bf16(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 128; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) {
+        float sum_part[16];
+        for (int v = 0; v < 16; ++v) sum_part[v] = sum_lanes[lane + v * 16];
+        for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        sum_lanes[lane] = sum_part[0];
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0) {
+        float sum_part[16];
+        for (int v = 0; v < 16; ++v) sum_part[v] = sum_lanes[v];
+        for (int v = 0; v < 8; ++v) sum_part[v] += sum_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        sum_lanes[0] = sum_part[0];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
     const float sum = sum_lanes[0];
     const float v0 = sum / s0;
     __local float sum1_lanes[256];
@@ -105,16 +121,38 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void spread_bf16(
     sum1_lanes[lane] = sum1_acc[0];
     lowest_lanes[lane] = lowest_acc[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 128; step > 0; step /= 2) {
-        if (lane < step) {
-            sum1_lanes[lane] += sum1_lanes[lane + step];
-            lowest_lanes[lane] = f32_minimum(lowest_lanes[lane], lowest_lanes[lane + step]);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) {
+        float sum1_part[16];
+        for (int v = 0; v < 16; ++v) sum1_part[v] = sum1_lanes[lane + v * 16];
+        for (int v = 0; v < 8; ++v) sum1_part[v] += sum1_part[v + 8];
+        for (int v = 0; v < 4; ++v) sum1_part[v] += sum1_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum1_part[v] += sum1_part[v + 2];
+        sum1_part[0] += sum1_part[1];
+        float lowest_part[16];
+        for (int v = 0; v < 16; ++v) lowest_part[v] = lowest_lanes[lane + v * 16];
+        for (int v = 0; v < 8; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 8]);
+        for (int v = 0; v < 4; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 4]);
+        for (int v = 0; v < 2; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 2]);
+        lowest_part[0] = f32_minimum(lowest_part[0], lowest_part[1]);
+        sum1_lanes[lane] = sum1_part[0];
+        lowest_lanes[lane] = lowest_part[0];
     }
-    const float sum1 = sum1_lanes[0];
-    const float lowest = lowest_lanes[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (lane > 0) return;
+    float sum1_part[16];
+    for (int v = 0; v < 16; ++v) sum1_part[v] = sum1_lanes[v];
+    for (int v = 0; v < 8; ++v) sum1_part[v] += sum1_part[v + 8];
+    for (int v = 0; v < 4; ++v) sum1_part[v] += sum1_part[v + 4];
+    for (int v = 0; v < 2; ++v) sum1_part[v] += sum1_part[v + 2];
+    sum1_part[0] += sum1_part[1];
+    float lowest_part[16];
+    for (int v = 0; v < 16; ++v) lowest_part[v] = lowest_lanes[v];
+    for (int v = 0; v < 8; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 8]);
+    for (int v = 0; v < 4; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 4]);
+    for (int v = 0; v < 2; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 2]);
+    lowest_part[0] = f32_minimum(lowest_part[0], lowest_part[1]);
+    const float sum1 = sum1_part[0];
+    const float lowest = lowest_part[0];
     out0[i0 * stride6 + i1] = sum1;
     out1[i0 * stride6 + i1] = bf16_bits(lowest);
 }

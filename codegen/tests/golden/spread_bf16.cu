@@ -64,10 +64,18 @@ extern "C" __global__ __launch_bounds__(256) void spread_bf16(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     __syncthreads();
-    for (int step = 128; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        __syncthreads();
+    if (lane < 32) {
+        float sum_part[8];
+        for (int v = 0; v < 8; ++v) sum_part[v] = sum_lanes[lane + v * 32];
+        for (int v = 0; v < 4; ++v) sum_part[v] += sum_part[v + 4];
+        for (int v = 0; v < 2; ++v) sum_part[v] += sum_part[v + 2];
+        sum_part[0] += sum_part[1];
+        for (int step = 16; step > 0; step /= 2) {
+            sum_part[0] += __shfl_down_sync(0xffffffff, sum_part[0], step);
+        }
+        if (lane == 0) sum_lanes[0] = sum_part[0];
     }
+    __syncthreads();
     const float sum = sum_lanes[0];
     const float v0 = sum / s0;
     __shared__ float sum1_lanes[256];
@@ -103,16 +111,24 @@ extern "C" __global__ __launch_bounds__(256) void spread_bf16(
     sum1_lanes[lane] = sum1_acc[0];
     lowest_lanes[lane] = lowest_acc[0];
     __syncthreads();
-    for (int step = 128; step > 0; step /= 2) {
-        if (lane < step) {
-            sum1_lanes[lane] += sum1_lanes[lane + step];
-            lowest_lanes[lane] = f32_minimum(lowest_lanes[lane], lowest_lanes[lane + step]);
-        }
-        __syncthreads();
+    if (lane >= 32) return;
+    float sum1_part[8];
+    for (int v = 0; v < 8; ++v) sum1_part[v] = sum1_lanes[lane + v * 32];
+    for (int v = 0; v < 4; ++v) sum1_part[v] += sum1_part[v + 4];
+    for (int v = 0; v < 2; ++v) sum1_part[v] += sum1_part[v + 2];
+    sum1_part[0] += sum1_part[1];
+    float lowest_part[8];
+    for (int v = 0; v < 8; ++v) lowest_part[v] = lowest_lanes[lane + v * 32];
+    for (int v = 0; v < 4; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 4]);
+    for (int v = 0; v < 2; ++v) lowest_part[v] = f32_minimum(lowest_part[v], lowest_part[v + 2]);
+    lowest_part[0] = f32_minimum(lowest_part[0], lowest_part[1]);
+    for (int step = 16; step > 0; step /= 2) {
+        sum1_part[0] += __shfl_down_sync(0xffffffff, sum1_part[0], step);
+        lowest_part[0] = f32_minimum(lowest_part[0], __shfl_down_sync(0xffffffff, lowest_part[0], step));
     }
-    const float sum1 = sum1_lanes[0];
-    const float lowest = lowest_lanes[0];
     if (lane > 0) return;
+    const float sum1 = sum1_part[0];
+    const float lowest = lowest_part[0];
     out0[i0 * stride6 + i1] = sum1;
     out1[i0 * stride6 + i1] = bf16_bits(lowest);
 }

@@ -44,8 +44,7 @@ FN void await_groups(unsigned *count, unsigned all) {
 }
 
 extern "C" __global__ __launch_bounds__(512, 2) void waiting_softmax_f32(
-    const float *__restrict__ in0, float *__restrict__ out0, float *partial0, unsigned *count0, float *partial1,
-    unsigned *count1,
+    const float *__restrict__ in0, float *__restrict__ out0, float *partial0, float *partial1, unsigned *count0,
     int n0, int n1, int n2, int stride3, int chunk, int stride5) {
     const int i0 = blockIdx.x;
     const int lane = threadIdx.x;
@@ -125,7 +124,7 @@ extern "C" __global__ __launch_bounds__(512, 2) void waiting_softmax_f32(
             }
             if (lane == 0) partial1[i1 * stride5 + i0] = sum_part[0];
         }
-        await_groups(&count1[g], 2 * gridDim.x);
+        await_groups(&count0[g], 2 * gridDim.x);
         float sum1_acc = -0.0f;
         for (int c1 = member; c1 < n0; c1 += 32) {
             sum1_acc += __ldcg(&partial1[i1 * stride5 + c1]);
