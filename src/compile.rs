@@ -147,6 +147,10 @@ mod tests {
             self.host.upload(source, target, target_offset)
         }
 
+        fn clear(&self, target: &dyn Memory) -> Result<()> {
+            self.host.clear(target)
+        }
+
         fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
             self.host.download(source, source_offset, target)
         }

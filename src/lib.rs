@@ -38,6 +38,8 @@ mod plan;
 
 mod compile;
 
+mod check;
+
 mod evaluate;
 
 mod explain;

@@ -51,6 +51,7 @@ impl Names {
             .map(|buffer| match buffer.access {
                 Access::Read => format!("in{}", number(&mut inputs)),
                 Access::Write => format!("out{}", number(&mut outputs)),
+                Access::Note => "notes".to_owned(),
             })
             .collect();
         let mut roles = Roles(vec![Role::None; kernel.sizes as usize]);
@@ -116,6 +117,7 @@ impl Roles {
                             }
                         }
                     }
+                    Expr::CheckedIndex { extent, .. } => self.set(*extent, Role::Plain),
                     _ => {}
                 },
                 Stmt::Store { buffer, at, .. } => self.address(Some(*buffer), at),

@@ -38,4 +38,6 @@ pub mod prelude {
     pub const MATH_CPU: &str = include_str!("../prelude/math_cpu.h");
     /// Wide loads and stores, as macros that define them for one type and width.
     pub const WIDE: &str = include_str!("../prelude/wide.h");
+    /// Elements as indices, checked.
+    pub const INDICES: &str = include_str!("../prelude/indices.h");
 }

@@ -13,6 +13,8 @@ mod math;
 
 mod slice;
 
+mod take;
+
 mod views;
 
 mod reduce;

@@ -67,6 +67,11 @@ pub enum FlowOp {
     View(View),
     Reshape,
     SliceAssign(Region),
+    /// The axis, and the number of the node in the canonical graph, which knows what was recorded.
+    Gather {
+        axis: u32,
+        node: u32,
+    },
     Reduce(Reduction),
 }
 
@@ -100,6 +105,7 @@ impl FlowOp {
             FlowOp::View(_) => "view",
             FlowOp::Reshape => "reshape",
             FlowOp::SliceAssign(_) => "slice_assign",
+            FlowOp::Gather { .. } => "take",
             FlowOp::Reduce(reduction) => reduction.op.name(),
         }
     }
@@ -119,7 +125,7 @@ impl FlowOp {
             FlowOp::Unary(op) => op.is_cheap(),
             FlowOp::Binary(op) => op.is_cheap(),
             FlowOp::MulAdd | FlowOp::Select | FlowOp::Cast => true,
-            FlowOp::Reduce(_) | FlowOp::SliceAssign(_) => false,
+            FlowOp::Reduce(_) | FlowOp::SliceAssign(_) | FlowOp::Gather { .. } => false,
             FlowOp::Leaf(_) | FlowOp::Scalar(_) | FlowOp::Iota | FlowOp::View(_) | FlowOp::Reshape => true,
         }
     }
@@ -137,7 +143,7 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
     let mut flow = Flow { values: Vec::with_capacity(graph.nodes.len()), roots: Vec::new() };
     // Splitting a reduction adds values, so numbers shift.
     let mut number: Vec<ValueId> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
+    for (place, node) in graph.nodes.iter().enumerate() {
         let inputs: SmallVec<[ValueId; 3]> = node.inputs.iter().map(|input| number[*input as usize]).collect();
         let recorded = &node.node;
         let op = match (node.source, recorded.op()) {
@@ -155,6 +161,7 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
                 Op::View(view) => FlowOp::View((**view).clone()),
                 Op::Reshape => FlowOp::Reshape,
                 Op::SliceAssign(region) => FlowOp::SliceAssign((**region).clone()),
+                Op::Gather(gather) => FlowOp::Gather { axis: gather.axis, node: place as u32 },
                 Op::Reduce(op, reduced) => {
                     let operand = inputs[0];
                     let axes = tree::folded_axes(&flow.values[operand as usize], reduced);

@@ -45,6 +45,10 @@ pub enum Reason {
     SeveralMaps,
     /// It is read in more places than it has elements.
     Broadcast,
+    /// It is read at indices that are values themselves, and costs more than reading it.
+    Gathered,
+    /// It is a gather of which only a part is read, and all of its indices must be checked.
+    PartOfGather,
     /// Several kernels read it.
     SeveralKernels,
     /// The reader would hold too many operations.
@@ -64,6 +68,8 @@ impl std::fmt::Display for Reason {
             Reason::FusionOff => "fusion is off",
             Reason::SeveralMaps => "its value is read through several index maps",
             Reason::Broadcast => "its value is broadcast into a larger space",
+            Reason::Gathered => "its value is read at computed indices",
+            Reason::PartOfGather => "only a part of the gather is read, and all of its indices are checked",
             Reason::SeveralKernels => "several kernels read its value",
             Reason::Operations => "the kernel that reads it holds as many operations as one may",
             Reason::Parameters => "the kernel that reads it has as many parameters as the device takes",
@@ -229,6 +235,13 @@ impl Partitioner<'_> {
         if uses.iter().any(|(_, other)| *other != map) {
             return Some(Reason::SeveralMaps);
         }
+        if self.maps.get(map).is_gathered {
+            return Some(Reason::Gathered);
+        }
+        // A bad index is an error also where its element is not asked for, whatever is fused.
+        if matches!(value.op, FlowOp::Gather { .. }) && !self.maps.get(map).is_whole {
+            return Some(Reason::PartOfGather);
+        }
         let mut group = group;
         for &(other, _) in &uses[1..] {
             group = match self.merge(group, other) {
@@ -365,7 +378,7 @@ impl Partitioner<'_> {
             seen += 1;
             match &value.op {
                 FlowOp::Reduce(reduction) if reduction.chunk.is_none() => return Some(id),
-                FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) => {}
+                FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) | FlowOp::Gather { .. } => {}
                 _ if seen > self.limits.operations => return None,
                 _ => worklist.extend(value.inputs.iter().filter(|input| {
                     let input = &self.flow.values[**input as usize];

@@ -22,6 +22,8 @@ pub struct Draft {
     pub reads: Vec<ValueId>,
     /// Values written; the buffers after those.
     pub writes: Vec<ValueId>,
+    /// Gathers whose indices are checked, in the order of their sites.
+    pub sites: Vec<ValueId>,
     /// Scalar slots used, with the types of their values.
     pub scalars: Vec<(u32, DType)>,
     /// Names of the operations, in order, for the kernel's name.
@@ -113,6 +115,8 @@ pub enum DraftExpr {
     Index(Linear),
     /// Arithmetic of an index and a number.
     IndexBinary(IndexOp, Var, i64),
+    /// An element as an index along an axis of this extent, checked for `sites[..]`.
+    CheckedIndex(Var, i64, usize),
     /// What has no numbers in it.
     Plain(Expr),
 }
@@ -167,7 +171,7 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => visit(index),
                     DraftStmt::Store(_, index, _) => visit(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_))
+                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_))
                     | DraftStmt::Reduce(..)
                     | DraftStmt::Loop(_) => {}
                 }
@@ -182,7 +186,7 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => change(index),
                     DraftStmt::Store(_, index, _) => change(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_))
+                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_))
                     | DraftStmt::Reduce(..)
                     | DraftStmt::Loop(_) => {}
                 }

@@ -1,7 +1,7 @@
 //! From a draft to a kernel: statements in an order that respects uses, numbers as launch arguments.
 
 use lazuli_codegen::{
-    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Expr, IndexOperand, IndexWidth, Kernel, Loop,
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, DType, Expr, IndexOperand, IndexWidth, Kernel, Loop,
     Reduce, Schedule, SizeId, Span, Stmt, Term, Var, VarType,
 };
 use rustc_hash::FxHashMap;
@@ -41,8 +41,11 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
     let body = finisher.top()?;
     let index = if fits_i32(draft) { IndexWidth::I32 } else { IndexWidth::I64 };
     let buffer = |access| move |value: &u32| BufferParam { dtype: flow.values[*value as usize].dtype, access };
-    let buffers =
+    let mut buffers: Vec<BufferParam> =
         draft.reads.iter().map(buffer(Access::Read)).chain(draft.writes.iter().map(buffer(Access::Write))).collect();
+    if !draft.sites.is_empty() {
+        buffers.push(BufferParam { dtype: DType::I32, access: Access::Note });
+    }
     let kernel = Kernel {
         name: kernel_name(draft, flow),
         index,
@@ -269,6 +272,13 @@ impl Finisher<'_> {
                 };
                 Expr::IndexBinary(*op, IndexOperand::Var(*var), operand)
             }
+            DraftExpr::CheckedIndex(value, extent, site) => Expr::CheckedIndex {
+                value: *value,
+                extent: self.size(Role::Operand(*value), *extent),
+                // The last one.
+                notes: BufferId((self.draft.reads.len() + self.draft.writes.len()) as u32),
+                site: *site as u32,
+            },
             DraftExpr::Plain(expr) => expr.clone(),
         })
     }
@@ -311,7 +321,7 @@ fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
     };
     match expr {
         DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
-        DraftExpr::IndexBinary(_, var, _) => vec![*var],
+        DraftExpr::IndexBinary(_, var, _) | DraftExpr::CheckedIndex(var, ..) => vec![*var],
         DraftExpr::Plain(expr) => match expr {
             Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
                 operand(a).into_iter().chain(operand(b)).collect()
@@ -319,6 +329,7 @@ fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
             Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => vec![*x],
             Expr::Binary(_, a, b) => vec![*a, *b],
             Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => vec![*a, *b, *c],
+            Expr::CheckedIndex { value, .. } => vec![*value],
             Expr::Load { .. } | Expr::Scalar(_) | Expr::Zero | Expr::Index(_) => Vec::new(),
         },
     }
@@ -362,6 +373,7 @@ fn rename_body(body: &mut [Stmt], rename: &mut impl FnMut(&mut Var)) {
                         operand(b, rename);
                     }
                     Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => rename(x),
+                    Expr::CheckedIndex { value, .. } => rename(value),
                     Expr::Binary(_, a, b) => {
                         rename(a);
                         rename(b);
@@ -405,7 +417,8 @@ fn fits_i32(draft: &Draft) -> bool {
     draft.for_each_index(|index| fits &= index.magnitude(|term| draft.range(term)) < limit);
     for scope in &draft.scopes {
         for stmt in &scope.body {
-            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number)) = stmt {
+            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number) | DraftExpr::CheckedIndex(_, number, _)) = stmt
+            {
                 let (low, high) = draft.vars[var.0 as usize].range;
                 fits &= number.saturating_abs() < limit && low > -limit && high < limit;
             }

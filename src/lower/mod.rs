@@ -7,6 +7,8 @@ mod linear;
 mod schedule;
 mod trace_group;
 
+pub use trace_group::same_data;
+
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
 
 use crate::error::Result;
@@ -27,6 +29,8 @@ pub struct Lowered {
     pub reads: Vec<ValueId>,
     /// Values written, the buffers after those.
     pub writes: Vec<ValueId>,
+    /// Gathers whose indices are checked, in the order of their sites. Where there are any, the notes are the last buffer.
+    pub sites: Vec<ValueId>,
 }
 
 /// Lowers group number `group`, whose space has at least one point.
@@ -43,5 +47,6 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         scalars: draft.scalars.iter().map(|(slot, _)| *slot).collect(),
         reads: draft.reads,
         writes: draft.writes,
+        sites: draft.sites,
     })
 }

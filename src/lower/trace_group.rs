@@ -131,7 +131,7 @@ impl Tracer<'_> {
         }
         let value = &self.flow.values[id as usize];
         let at = self.fold_divisions(Linear::dot(coords, &value.order.strides(&value.shape)));
-        let read = self.draft.reads.iter().position(|read| self.same_data(*read, id)).unwrap_or_else(|| {
+        let read = self.draft.reads.iter().position(|read| same_data(self.flow, *read, id)).unwrap_or_else(|| {
             self.draft.reads.push(id);
             self.draft.reads.len() - 1
         });
@@ -139,15 +139,6 @@ impl Tracer<'_> {
         let var = self.assign(value.dtype, scope, DraftExpr::Load(read, at));
         self.values.insert((id, coords.clone()), var);
         var
-    }
-
-    /// True where two values lie in one buffer, with one element type.
-    fn same_data(&self, a: ValueId, b: ValueId) -> bool {
-        let (left, right) = (&self.flow.values[a as usize], &self.flow.values[b as usize]);
-        match (&left.op, &right.op) {
-            (FlowOp::Leaf(own), FlowOp::Leaf(other)) => own == other && left.dtype == right.dtype,
-            _ => a == b,
-        }
     }
 
     /// Depth of recursion: the operations and views of one group, which partition bounds.
@@ -184,6 +175,20 @@ impl Tracer<'_> {
             FlowOp::SliceAssign(region) => {
                 let base = self.value(value.inputs[0], coords)?;
                 self.slice_assign(region, base, value.inputs[1], value.dtype, coords)?
+            }
+            FlowOp::Gather { axis, .. } => {
+                let [operand, indices] = [0, 1].map(|which: usize| &flow.values[value.inputs[which] as usize]);
+                let extent = operand.shape[*axis as usize] as i64;
+                // Either stretches where its extent is one.
+                let of = |shape: &[usize]| -> Coords {
+                    let at = |(coord, extent): (&Linear, &usize)| if *extent == 1 { Linear::default() } else { coord.clone() };
+                    coords.iter().zip(shape).map(at).collect()
+                };
+                let element = self.value(value.inputs[1], &of(&indices.shape))?;
+                let mut through = of(&operand.shape);
+                through[*axis as usize] = Linear::var(self.checked_index(id, element, extent));
+                self.draft.names.push("take");
+                self.value(value.inputs[0], &through)?
             }
             FlowOp::Reduce(reduction) => self.reduce(reduction, id, coords)?,
             FlowOp::Unary(op) => {
@@ -255,6 +260,18 @@ impl Tracer<'_> {
         let (scope, range) = (self.draft.scope_of(&index), index.range(|term| self.draft.range(term)));
         let var = self.draft.new_var(VarType::Index, scope, range);
         self.draft.assign(scope, var, DraftExpr::Index(index));
+        var
+    }
+
+    /// An element as an index along an axis of the operand of a gather.
+    fn checked_index(&mut self, gather: ValueId, element: Var, extent: i64) -> Var {
+        let site = self.draft.sites.iter().position(|site| *site == gather).unwrap_or_else(|| {
+            self.draft.sites.push(gather);
+            self.draft.sites.len() - 1
+        });
+        let scope = self.draft.vars[element.0 as usize].scope;
+        let var = self.draft.new_var(VarType::Index, scope, (0, extent - 1));
+        self.draft.assign(scope, var, DraftExpr::CheckedIndex(element, extent, site));
         var
     }
 
@@ -469,6 +486,15 @@ impl Tracer<'_> {
             None => (*axis, Linear::default()),
         };
         axes.iter().map(coord).collect()
+    }
+}
+
+/// True where two values lie in one buffer, with one element type.
+pub fn same_data(flow: &Flow, a: ValueId, b: ValueId) -> bool {
+    let (left, right) = (&flow.values[a as usize], &flow.values[b as usize]);
+    match (&left.op, &right.op) {
+        (FlowOp::Leaf(own), FlowOp::Leaf(other)) => own == other && left.dtype == right.dtype,
+        _ => a == b,
     }
 }
 

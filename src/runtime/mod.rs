@@ -39,6 +39,9 @@ pub trait Runtime: Send + Sync {
     /// Copies host bytes into device memory. `source` may be changed or freed once the call is back.
     fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()>;
 
+    /// Fills memory with zero bytes, in the order of the queue, without waiting for it.
+    fn clear(&self, target: &dyn Memory) -> Result<()>;
+
     /// Copies device memory to the host, after all work submitted before it.
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()>;
 

@@ -27,4 +27,6 @@ mod reductions;
 
 mod rows;
 
+mod gather;
+
 mod poclcount;

@@ -21,6 +21,7 @@ pub(super) enum Section {
     MulAdd,
     MathCpu,
     Wide,
+    Indices,
 }
 
 impl Section {
@@ -46,6 +47,7 @@ impl Section {
             (Section::MulAdd, _) => sections::MUL_ADD,
             (Section::MathCpu, _) => sections::MATH_CPU,
             (Section::Wide, _) => sections::WIDE,
+            (Section::Indices, _) => sections::INDICES,
         }
     }
 }

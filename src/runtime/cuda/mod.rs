@@ -101,6 +101,15 @@ impl Runtime for CudaRuntime {
             .map_err(|error| fault::driver(&self.handles.name, format!("upload of {} bytes", source.len()), error))
     }
 
+    fn clear(&self, target: &dyn Memory) -> Result<()> {
+        let bytes = target.bytes();
+        let address = CudaMemory::of(target, &self.handles)?.range("clear", 0, bytes)?;
+        self.handles.bind()?;
+        // SAFETY: the range was checked, and the memory is used in stream order.
+        unsafe { cudarc::driver::result::memset_d8_async(address, 0, bytes, self.handles.stream) }
+            .map_err(|error| fault::driver(&self.handles.name, format!("clearing {bytes} bytes"), error))
+    }
+
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
         let source = CudaMemory::of(source, &self.handles)?.range("download", source_offset, target.len())?;
         self.handles.bind()?;

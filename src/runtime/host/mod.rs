@@ -4,6 +4,7 @@
 //! its arguments (`launch`) and runs it block by block (`frame`): each step is one vectorised loop (`ops`, `math`) over some
 //! thousand elements that stay in the first-level cache.
 
+mod checked_index;
 mod frame;
 mod launch;
 mod lower;
@@ -98,6 +99,13 @@ impl Runtime for HostRuntime {
         let to = place(target, target_offset, source.len())?;
         // SAFETY: `place` checked the range; a Rust slice does not overlap memory that only this runtime hands out.
         unsafe { memory::copy(source.as_ptr(), to, source.len()) };
+        Ok(())
+    }
+
+    fn clear(&self, target: &dyn Memory) -> Result<()> {
+        let to = place(target, 0, target.bytes())?;
+        // SAFETY: the whole allocation, which nobody else uses meanwhile; see `Runtime`.
+        unsafe { to.write_bytes(0, target.bytes()) };
         Ok(())
     }
 

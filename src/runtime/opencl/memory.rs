@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use opencl3::command_queue::{enqueue_read_buffer, enqueue_write_buffer};
+use opencl3::command_queue::{enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer};
 use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
@@ -77,6 +77,17 @@ impl OpenClMemory {
             enqueue_write_buffer(self.handles.queue, self.buffer, CL_BLOCKING, offset, bytes, data, 0, ptr::null())
         };
         self.handles.finish_enqueue(|| "clEnqueueWriteBuffer".into(), event, source.len())
+    }
+
+    /// Fills the whole buffer with zeros.
+    pub(super) fn clear(&self) -> Result<()> {
+        const ZERO: [u8; 4] = [0; 4];
+        // SAFETY: the driver copies the pattern before it is back. Sizes are multiples of the pattern's, since the pool's are.
+        let event = unsafe {
+            let (queue, pattern) = (self.handles.queue, ZERO.as_ptr().cast());
+            enqueue_fill_buffer(queue, self.buffer, pattern, ZERO.len(), 0, self.bytes, 0, ptr::null())
+        };
+        self.handles.finish_enqueue(|| "clEnqueueFillBuffer".into(), event, self.bytes)
     }
 
     /// Copies out, once all that was submitted before is done.

@@ -89,6 +89,10 @@ impl Runtime for OpenClRuntime {
         OpenClMemory::of(target, &self.handles)?.upload(source, target_offset)
     }
 
+    fn clear(&self, target: &dyn Memory) -> Result<()> {
+        OpenClMemory::of(target, &self.handles)?.clear()
+    }
+
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
         OpenClMemory::of(source, &self.handles)?.download(source_offset, target)
     }

@@ -81,6 +81,7 @@ fn is_cheap(expr: &Expr, is_along: impl Fn(&Affine) -> bool) -> bool {
         Expr::Scalar(_) | Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) => true,
         Expr::IndexLess(..) | Expr::IndexEqual(..) | Expr::IndexValue(_) => true,
         Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select { .. } | Expr::Cast(_) => false,
+        Expr::CheckedIndex { .. } => false,
     }
 }
 
@@ -143,6 +144,7 @@ fn read_by(expr: &Expr, used: &mut Vec<Var>) {
             }));
         }
         Expr::IndexValue(a) | Expr::Unary(_, a) | Expr::Cast(a) => used.push(*a),
+        Expr::CheckedIndex { value, .. } => used.push(*value),
         Expr::Binary(_, a, b) => used.extend([a, b]),
         Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => used.extend([a, b, c]),
     }
