@@ -82,7 +82,9 @@ pub fn attach(
         Arc::new(Notes { sites, memory, words: OnceLock::new() })
     });
     let own: Vec<Arc<Check>> = match &notes {
-        Some(notes) => step.sites.iter().enumerate().map(|(site, node)| check(graph, *node, notes, site)).collect::<Result<_>>()?,
+        Some(notes) => {
+            step.sites.iter().enumerate().map(|(site, node)| check(graph, *node, notes, site)).collect::<Result<_>>()?
+        }
         None => Vec::new(),
     };
     for (write, origins) in step.writes.iter().zip(&step.origins) {
@@ -135,7 +137,9 @@ fn unsettled(device: &Device, checks: Vec<Arc<Check>>) -> Result<Vec<Arc<Check>>
 fn check(graph: &Canonical, node: u32, notes: &Arc<Notes>, site: usize) -> Result<Arc<Check>> {
     let node = &graph.nodes[node as usize].node;
     match node.op() {
-        Op::Gather(gather) => Ok(Arc::new(Check { notes: notes.clone(), site, gather: (**gather).clone(), at: node.at() })),
+        Op::Gather(gather) => {
+            Ok(Arc::new(Check { notes: notes.clone(), site, gather: (**gather).clone(), at: node.at() }))
+        }
         _ => Err(Error::Internal("a check of what is no gather".into())),
     }
 }

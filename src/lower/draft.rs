@@ -171,7 +171,10 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => visit(index),
                     DraftStmt::Store(_, index, _) => visit(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_))
+                    DraftStmt::Let(
+                        _,
+                        DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_),
+                    )
                     | DraftStmt::Reduce(..)
                     | DraftStmt::Loop(_) => {}
                 }
@@ -186,7 +189,10 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => change(index),
                     DraftStmt::Store(_, index, _) => change(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_))
+                    DraftStmt::Let(
+                        _,
+                        DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_),
+                    )
                     | DraftStmt::Reduce(..)
                     | DraftStmt::Loop(_) => {}
                 }

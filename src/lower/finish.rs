@@ -1,8 +1,8 @@
 //! From a draft to a kernel: statements in an order that respects uses, numbers as launch arguments.
 
 use lazuli_codegen::{
-    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, DType, Expr, IndexOperand, IndexWidth, Kernel, Loop,
-    Reduce, Schedule, SizeId, Span, Stmt, Term, Var, VarType,
+    Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, DType, Expr, IndexOperand, IndexWidth, Kernel,
+    Loop, Reduce, Schedule, SizeId, Span, Stmt, Term, Var, VarType,
 };
 use rustc_hash::FxHashMap;
 
@@ -417,7 +417,8 @@ fn fits_i32(draft: &Draft) -> bool {
     draft.for_each_index(|index| fits &= index.magnitude(|term| draft.range(term)) < limit);
     for scope in &draft.scopes {
         for stmt in &scope.body {
-            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number) | DraftExpr::CheckedIndex(_, number, _)) = stmt
+            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number) | DraftExpr::CheckedIndex(_, number, _)) =
+                stmt
             {
                 let (low, high) = draft.vars[var.0 as usize].range;
                 fits &= number.saturating_abs() < limit && low > -limit && high < limit;

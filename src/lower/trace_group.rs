@@ -181,7 +181,9 @@ impl Tracer<'_> {
                 let extent = operand.shape[*axis as usize] as i64;
                 // Either stretches where its extent is one.
                 let of = |shape: &[usize]| -> Coords {
-                    let at = |(coord, extent): (&Linear, &usize)| if *extent == 1 { Linear::default() } else { coord.clone() };
+                    let at = |(coord, extent): (&Linear, &usize)| {
+                        if *extent == 1 { Linear::default() } else { coord.clone() }
+                    };
                     coords.iter().zip(shape).map(at).collect()
                 };
                 let element = self.value(value.inputs[1], &of(&indices.shape))?;

@@ -69,7 +69,10 @@ fn operands_of_every_layout() {
         same(&x.t().take(&indices, 0), taken(&host.t().to_owned(), &wide, 0));
         same(&x.t().take(&indices, 1), taken(&host.t().to_owned(), &wide, 1));
         same(&x.flip(1).take(&indices, 1), taken(&host.slice(s![.., ..;-1]).to_owned().into_dyn(), &wide, 1));
-        same(&x.slice(s![.., 1..;2]).take(&indices, 0), taken(&host.slice(s![.., 1..;2]).to_owned().into_dyn(), &wide, 0));
+        same(
+            &x.slice(s![.., 1..;2]).take(&indices, 0),
+            taken(&host.slice(s![.., 1..;2]).to_owned().into_dyn(), &wide, 0),
+        );
         let fortran = device.to_device(&host.t().as_standard_layout().to_owned().reversed_axes()).unwrap();
         same(&fortran.take(&indices, 1), taken(&host, &wide, 1));
         let row = device.to_device(&counted(&[8])).unwrap().broadcast_to([3, 8]);
@@ -214,7 +217,9 @@ fn a_bad_index_is_an_error_of_every_value_made_of_it_and_of_no_other() {
         assert!(matches!(y.sum().item(), Err(Error::IndexOutOfRange { .. })));
         let mut host = Array1::<f32>::zeros(5);
         assert!(matches!(y.get_into(&mut host), Err(Error::IndexOutOfRange { .. })));
-        assert!(matches!(y.to(&Device::host().unwrap()), Err(Error::IndexOutOfRange { .. })) || device.name() == "host");
+        assert!(
+            matches!(y.to(&Device::host().unwrap()), Err(Error::IndexOutOfRange { .. })) || device.name() == "host"
+        );
 
         // Values of one kernel with it are right.
         let good = device.from_slice(&[0i64, 9, 3, -10, 1]).unwrap();
@@ -224,7 +229,8 @@ fn a_bad_index_is_an_error_of_every_value_made_of_it_and_of_no_other() {
         same(&b, arr1(&[1.0f32, 10.0, 4.0, 1.0, 2.0]).into_dyn());
         same(&c, arr1(&[0.0f32, 2.0, 4.0, 6.0, 8.0]).into_dyn());
         assert!(lazuli::get((&b, &a)).is_err());
-        let (a, b) = (x.take(&device.from_slice(&[-11i32]).unwrap(), 0), x.take(&device.from_slice(&[10u32]).unwrap(), 0));
+        let (a, b) =
+            (x.take(&device.from_slice(&[-11i32]).unwrap(), 0), x.take(&device.from_slice(&[10u32]).unwrap(), 0));
         lazuli::eval((&a, &b)).unwrap();
         assert_eq!((out_of_range(&a).1, out_of_range(&b).1), (-11, 10));
         assert_eq!(x.sum().item().unwrap(), 45.0, "the device goes on working");

@@ -3,9 +3,7 @@
 use super::Emitter;
 use super::prelude::Section;
 use super::text::{Binding, Text};
-use crate::{
-    Affine, AxisId, BufferId, Coefficient, DType, IndexOp, IndexOperand, IndexWidth, SizeId, Term, Var,
-};
+use crate::{Affine, AxisId, BufferId, Coefficient, DType, IndexOp, IndexOperand, IndexWidth, SizeId, Term, Var};
 
 impl Emitter<'_> {
     /// `offset + index * stride + ...`
@@ -68,7 +66,8 @@ impl Emitter<'_> {
         if self.dtype(value) == DType::U64 {
             // As an i64 it would be negative; nothing is as long as this.
             let longest = format!("{}u{}", i64::MAX, self.words.long_suffix);
-            element = Text::cast(self.dialect.value_type(DType::I64), &Text::call("min", &[&element, &Text::atom(longest)]));
+            element =
+                Text::cast(self.dialect.value_type(DType::I64), &Text::call("min", &[&element, &Text::atom(longest)]));
         }
         let notes = match site {
             0 => Text::atom(self.names.buffer(notes)),

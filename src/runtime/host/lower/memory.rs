@@ -95,7 +95,13 @@ impl Lowering<'_> {
         Ok(value)
     }
 
-    pub(super) fn lower_checked_index(&mut self, var: Var, extent: SizeId, notes: BufferId, site: u32) -> Result<Value> {
+    pub(super) fn lower_checked_index(
+        &mut self,
+        var: Var,
+        extent: SizeId,
+        notes: BufferId,
+        site: u32,
+    ) -> Result<Value> {
         let (value, from) = self.element(var)?;
         let of_notes = self.buffer(notes, BufferAccess::Note)?;
         if !from.is_integer() || of_notes != DType::I32 || extent.0 >= self.kernel.sizes {

@@ -304,7 +304,9 @@ impl Lowering<'_> {
                 let value = self.index_variable(*var)?;
                 self.convert(*var, value, DType::I64, dtype)
             }
-            Expr::CheckedIndex { value, extent, notes, site } => self.lower_checked_index(*value, *extent, *notes, *site),
+            Expr::CheckedIndex { value, extent, notes, site } => {
+                self.lower_checked_index(*value, *extent, *notes, *site)
+            }
             Expr::Unary(op, a) => {
                 let (_, operand) = self.element(*a)?;
                 let (Some(run), Some(result)) = (unary::unary(*op, operand), op.result(operand)) else {
