@@ -46,7 +46,7 @@ mod explain;
 
 pub mod prelude;
 
-pub use array::{Array, Arrays, IntoShape, Operand, eval, get};
+pub use array::{Array, Arrays, IntoShape, Norm, Operand, eval, get};
 pub use buffer::{Buffer, MemFlags};
 pub use config::Config;
 pub use device::{Counters, Device, DeviceInfo};

@@ -67,7 +67,7 @@ impl<T: Element> Array<T> {
     }
 
     /// For each element of `indices`, the element of this array at that index along the axis and at the same place along the
-    /// others, which broadcast together: what `argsort` and `argmax_axes_keep` give chooses by this. Negative indices count
+    /// others, which broadcast together: what [`argmax_axis_keep`](Array::argmax_axis_keep) gives chooses by this. Negative indices count
     /// from the end.
     ///
     /// Shape: along the axis that of the indices, along the others what both broadcast to.

@@ -35,21 +35,48 @@ pub struct Value {
     pub order: Order,
     /// The line that recorded it.
     pub at: Place,
-    /// Operations needed for one element from data, views and scalars alone, no deeper than is of interest.
+    /// What computing one element again from data and scalars would cost.
     pub cost: Cost,
     /// Reductions on the longest way to data.
     pub reduce_depth: u32,
 }
 
 /// What computing one element again would cost.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Cost {
-    /// Data, a scalar, an index, or a view of these.
-    Free,
-    /// One operation about as dear as an addition.
-    OneCheap,
-    /// More.
-    Dear,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// Operations, each about as dear as an addition, counted as often as they are used; [`Cost::DEAR`] where one is dearer.
+    operations: u32,
+    /// True where data is read.
+    reads_memory: bool,
+}
+
+impl Cost {
+    const DEAR: u32 = u32::MAX;
+
+    /// The most operations on indices and scalars that take no more than storing their result and reading it again:
+    /// an `arange` or a `linspace` and a little more.
+    const MOST_WITHOUT_MEMORY: u32 = 6;
+
+    /// True where computing an element again, wherever it is read, is no more work than reading it.
+    pub fn is_repeatable(self) -> bool {
+        self.operations <= if self.reads_memory { 1 } else { Self::MOST_WITHOUT_MEMORY }
+    }
+
+    /// The cost of an operation on values of these costs.
+    fn of(op: &FlowOp, inputs: impl Iterator<Item = Cost>) -> Self {
+        let start = Cost { operations: 0, reads_memory: matches!(op, FlowOp::Leaf(_)) };
+        let mut cost = inputs.fold(start, |sum, input| Cost {
+            operations: sum.operations.saturating_add(input.operations),
+            reads_memory: sum.reads_memory || input.reads_memory,
+        });
+        let is_free = op.is_given() || op.is_movement() || *op == FlowOp::Iota;
+        cost.operations = match (is_free, op.is_cheap()) {
+            (true, _) => cost.operations,
+            (false, true) => cost.operations.saturating_add(1),
+            (false, false) => Self::DEAR,
+        };
+        cost
+    }
 }
 
 /// An operation of the flow. As [`Op`], with reductions scheduled.
@@ -191,12 +218,7 @@ impl Flow {
         let of_inputs = inputs.iter().map(|input| &self.values[*input as usize]);
         let reduce_depth = of_inputs.clone().map(|value| value.reduce_depth).max().unwrap_or(0)
             + u32::from(matches!(op, FlowOp::Reduce(_)));
-        let dearest = of_inputs.map(|value| value.cost).max().unwrap_or(Cost::Free);
-        let cost = match (op.is_given() || op.is_movement() || op == FlowOp::Iota, op.is_cheap(), dearest) {
-            (true, _, dearest) => dearest,
-            (false, true, Cost::Free) => Cost::OneCheap,
-            _ => Cost::Dear,
-        };
+        let cost = Cost::of(&op, of_inputs.map(|value| value.cost));
         self.values.push(Value { op, inputs, shape, dtype, order, at, cost, reduce_depth });
         self.values.len() as ValueId - 1
     }

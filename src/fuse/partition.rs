@@ -13,7 +13,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::flow::{Cost, Flow, FlowOp, Reduction, ValueId};
+use super::flow::{Flow, FlowOp, Reduction, ValueId};
 use super::maps::{MapId, Maps};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
@@ -204,7 +204,7 @@ impl Partitioner<'_> {
             Some(reason) if is_root && uses.is_empty() => reason,
             Some(reason) => {
                 // Views and reshapes are index arithmetic in whoever reads them, fused or not.
-                let repeatable = value.op.is_movement() || (value.cost <= Cost::OneCheap && self.limits.fusion);
+                let repeatable = value.op.is_movement() || (value.cost.is_repeatable() && self.limits.fusion);
                 if repeatable && !is_root && self.repeat(id, &uses) {
                     return;
                 }

@@ -29,4 +29,6 @@ mod rows;
 
 mod gather;
 
+mod statistics;
+
 mod poclcount;
