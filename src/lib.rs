@@ -44,6 +44,9 @@ mod evaluate;
 
 mod explain;
 
+#[cfg(test)]
+mod small_devices;
+
 pub mod prelude;
 
 pub use array::{Array, Arrays, IntoShape, Norm, Operand, eval, get};

@@ -8,14 +8,15 @@
 //! wait for each other in a circle.
 
 use lazuli_codegen::Tree;
-use petgraph::algo::{has_path_connecting, toposort};
+use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::flow::{Flow, FlowOp, Reduction, ValueId};
 use super::maps::{MapId, Maps};
-use crate::error::{Error, Result};
+use super::order::launch_order;
+use crate::error::Result;
 use crate::shape::Shape;
 
 /// Groups past which outputs are no longer gathered into one kernel: the search for circles would cost more than a launch.
@@ -636,13 +637,11 @@ impl Partitioner<'_> {
 
     /// Numbers the groups so that each comes after those it reads.
     fn finish(self) -> Result<Partition> {
-        let order = toposort(&self.graph, None)
-            .map_err(|_| Error::Internal("kernels that wait for each other in a circle".into()))?;
+        let order = launch_order(&self.graph)?;
         let mut groups: Vec<Option<Draft>> = self.groups.into_iter().map(Some).collect();
         let mut number = vec![0u32; groups.len()];
         let mut sorted = Vec::with_capacity(groups.len());
-        // Edges run from reader to read.
-        for index in order.into_iter().rev() {
+        for index in order {
             let Some(draft) = groups[index.index()].take() else { continue };
             if draft.sinks.is_empty() {
                 continue;
