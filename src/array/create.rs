@@ -129,6 +129,7 @@ impl Device {
     /// The square matrix with 1 along the diagonal and 0 elsewhere.
     ///
     /// Errors, kept until a value is asked for: `LimitExceeded` for more elements than can be addressed.
+    #[doc(alias = "identity")]
     #[track_caller]
     pub fn eye<T: Element>(&self, n: usize) -> Array<T> {
         let at = Location::caller();

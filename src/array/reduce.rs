@@ -51,7 +51,7 @@ macro_rules! reductions {
     (
         $(
             [$($generics:tt)*] $type:ty => $result:ty, $fold:expr =>
-            $whole:ident $axis:ident $axes:ident $axes_keep:ident, $about:literal;
+            $whole:ident $axis:ident $axes:ident $axes_keep:ident $(alias $alias:literal)?, $about:literal;
         )+
     ) => {
         $(
@@ -59,6 +59,7 @@ macro_rules! reductions {
                 #[doc = $about]
                 ///
                 /// Over all axes; the result has none.
+                $(#[doc(alias = $alias)])?
                 #[track_caller]
                 pub fn $whole(&self) -> Array<$result> {
                     self.fold($fold, None, false, Location::caller())
@@ -90,6 +91,7 @@ macro_rules! reductions {
                 /// Over several axes, which stay with extent 1, so that the result broadcasts against the array.
                 ///
                 /// Errors, kept until a value is asked for: `InvalidAxis`, also for an axis given twice.
+                #[doc(alias = "keepdims")]
                 #[track_caller]
                 pub fn $axes_keep(&self, axes: &[isize]) -> Array<$result> {
                     self.fold($fold, Some(axes), true, Location::caller())
@@ -103,16 +105,16 @@ reductions! {
     [T: Element] Array<T> => T::Sum, Fold::new(ReduceOp::Sum, "sum", accumulator(T::Sum::DTYPE)) =>
         sum sum_axis sum_axes sum_axes_keep, "Sums, by a tree. The sum of nothing is 0.";
     [T: Element] Array<T> => T::Sum, Fold::new(ReduceOp::Prod, "prod", accumulator(T::Sum::DTYPE)) =>
-        prod prod_axis prod_axes prod_axes_keep, "Products. The product of nothing is 1.";
+        prod prod_axis prod_axes prod_axes_keep alias "product", "Products. The product of nothing is 1.";
     [T: Element] Array<T> => T::Mean, Fold::new(ReduceOp::Sum, "mean", accumulator(T::Mean::DTYPE)).around(Around::Mean) =>
-        mean mean_axis mean_axes mean_axes_keep, "Means: the sum divided by the count. The mean of nothing is NaN.";
+        mean mean_axis mean_axes mean_axes_keep alias "average", "Means: the sum divided by the count. The mean of nothing is NaN.";
     [T: Element] Array<T> => i64, Fold::new(ReduceOp::Sum, "count_nonzero", DType::I64).around(Around::Count) =>
         count_nonzero count_nonzero_axis count_nonzero_axes count_nonzero_axes_keep,
         "How many elements are true, or not 0; NaN is not 0. Of nothing, 0.";
     [T: Number] Array<T> => T, Fold::new(ReduceOp::Min, "min", T::DTYPE) =>
-        min min_axis min_axes min_axes_keep, "The least elements; NaN where one is NaN. The least of nothing is an error.";
+        min min_axis min_axes min_axes_keep alias "amin", "The least elements; NaN where one is NaN. The least of nothing is an error.";
     [T: Number] Array<T> => T, Fold::new(ReduceOp::Max, "max", T::DTYPE) =>
-        max max_axis max_axes max_axes_keep, "The greatest elements; NaN where one is NaN. The greatest of nothing is an error.";
+        max max_axis max_axes max_axes_keep alias "amax", "The greatest elements; NaN where one is NaN. The greatest of nothing is an error.";
     [] Array<bool> => bool, Fold::new(ReduceOp::Any, "any", DType::Bool) =>
         any any_axis any_axes any_axes_keep, "True where any element is. Of nothing, false.";
     [] Array<bool> => bool, Fold::new(ReduceOp::All, "all", DType::Bool) =>

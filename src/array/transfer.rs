@@ -29,6 +29,7 @@ impl Device {
     /// assert_eq!((x * 2.0).get()?, ndarray::arr2(&[[2.0, 4.0], [6.0, 8.0]]).into_dyn());
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "asarray")]
     #[track_caller]
     pub fn to_device<T: Element, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Array<T>> {
         let at = Location::caller();
@@ -42,6 +43,7 @@ impl Device {
     /// A copy of a slice on the device, along one axis.
     ///
     /// Errors: `OutOfMemory`, `Driver`.
+    #[doc(alias = "array")]
     #[track_caller]
     pub fn from_slice<T: Element>(&self, elements: &[T]) -> Result<Array<T>> {
         self.leaf(elements, Shape::from_slice(&[elements.len()]), Order::RowMajor, Location::caller())
@@ -76,6 +78,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!((x + 1).get()?, ndarray::arr1(&[2, 3, 4]).into_dyn());
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "to_host")]
     pub fn get(&self) -> Result<ArrayD<T>> {
         self.eval()?;
         self.fetch()
@@ -125,6 +128,7 @@ impl<T: Element> Array<T> {
     /// data on the device stays a view.
     ///
     /// Errors: as [`get`](Array::get).
+    #[doc(alias = "compute")]
     pub fn eval(&self) -> Result<()> {
         together::run(&self.device, std::slice::from_ref(&self.node))
     }
