@@ -69,7 +69,8 @@ impl<T: Element> Array<T> {
     /// Computes the value and copies it to the host, in row-major order. A view of data on the device launches nothing. The
     /// value stays on the device too, as after [`eval`](Array::eval): a second `get` computes nothing.
     ///
-    /// Errors: the mistake that the expression carries, with its line; whatever compiling and launching may give.
+    /// Errors: the mistake that the expression carries, with its line; `IndexOutOfRange` where the device met a bad index;
+    /// whatever compiling and launching may give.
     ///
     /// ```
     /// use lazuli::prelude::*;
@@ -127,7 +128,7 @@ impl<T: Element> Array<T> {
     /// Computes the value and leaves it on the device, so that all that is recorded from this array starts there. A view of
     /// data on the device stays a view.
     ///
-    /// Errors: as [`get`](Array::get).
+    /// Errors: as [`get`](Array::get), but for `IndexOutOfRange`: the device is not waited for.
     #[doc(alias = "compute")]
     pub fn eval(&self) -> Result<()> {
         together::run(&self.device, std::slice::from_ref(&self.node))

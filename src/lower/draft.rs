@@ -1,6 +1,7 @@
 //! A kernel being built: the IR with numbers where the finished kernel has launch arguments.
 
-use lazuli_codegen::{AxisId, DType, Expr, Fold, IndexOp, Term, Tree, Var, VarType};
+use lazuli_codegen::{AxisId, DType, Expr, Fold, IndexOp, IndexOperand, Term, Tree, Var, VarType};
+use rustc_hash::FxHashMap;
 
 use super::linear::Linear;
 use crate::fuse::flow::ValueId;
@@ -164,6 +165,30 @@ impl Draft {
         AxisId(self.extents.len() as u32 - 1)
     }
 
+    /// True where a variable is computed from another, at whatever distance.
+    pub fn depends(&self, var: Var, on: Var) -> bool {
+        let mut uses: FxHashMap<Var, Vec<Var>> = FxHashMap::default();
+        for stmt in self.scopes.iter().flat_map(|scope| &scope.body) {
+            match stmt {
+                DraftStmt::Let(var, expr) => drop(uses.insert(*var, vars_of_expr(expr))),
+                DraftStmt::Reduce(scope, pass) => {
+                    let folds = self.scopes[*scope].repeat.iter().flat_map(|repeat| &repeat.passes[*pass].folds);
+                    folds.for_each(|fold| drop(uses.insert(fold.result, vec![fold.value])));
+                }
+                DraftStmt::Store(..) | DraftStmt::Loop(_) => {}
+            }
+        }
+        let mut worklist = vec![var];
+        while let Some(var) = worklist.pop() {
+            if var == on {
+                return true;
+            }
+            // Taken out, so that each is followed once.
+            worklist.extend(uses.remove(&var).unwrap_or_default());
+        }
+        false
+    }
+
     /// Calls `visit` with every index in the kernel.
     pub fn for_each_index(&self, mut visit: impl FnMut(&Linear)) {
         for scope in &self.scopes {
@@ -198,5 +223,35 @@ impl Draft {
                 }
             }
         }
+    }
+}
+
+/// The variables of an index.
+pub fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
+    index.terms.iter().filter_map(|(term, _)| match term {
+        Term::Var(var) => Some(*var),
+        Term::Axis(_) => None,
+    })
+}
+
+/// The variables that a value is computed from.
+pub fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
+    let operand = |operand: &IndexOperand| match operand {
+        IndexOperand::Var(var) => Some(*var),
+        IndexOperand::Size(_) | IndexOperand::Zero => None,
+    };
+    match expr {
+        DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
+        DraftExpr::IndexBinary(_, var, _) | DraftExpr::CheckedIndex(var, ..) => vec![*var],
+        DraftExpr::Plain(expr) => match expr {
+            Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
+                operand(a).into_iter().chain(operand(b)).collect()
+            }
+            Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => vec![*x],
+            Expr::Binary(_, a, b) => vec![*a, *b],
+            Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => vec![*a, *b, *c],
+            Expr::CheckedIndex { value, .. } => vec![*value],
+            Expr::Load { .. } | Expr::Scalar(_) | Expr::Zero | Expr::Index(_) => Vec::new(),
+        },
     }
 }

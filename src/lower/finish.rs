@@ -6,7 +6,7 @@ use lazuli_codegen::{
 };
 use rustc_hash::FxHashMap;
 
-use super::draft::{Draft, DraftExpr, DraftStmt, ScopeId, TOP};
+use super::draft::{Draft, DraftExpr, DraftStmt, ScopeId, TOP, vars_of_expr, vars_of_index};
 use super::linear::Linear;
 use super::schedule::{is_wide, wide_axis};
 use crate::error::{Error, Result};
@@ -305,34 +305,6 @@ fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
         }
     }
     definitions
-}
-
-fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
-    index.terms.iter().filter_map(|(term, _)| match term {
-        Term::Var(var) => Some(*var),
-        Term::Axis(_) => None,
-    })
-}
-
-fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
-    let operand = |operand: &IndexOperand| match operand {
-        IndexOperand::Var(var) => Some(*var),
-        IndexOperand::Size(_) | IndexOperand::Zero => None,
-    };
-    match expr {
-        DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
-        DraftExpr::IndexBinary(_, var, _) | DraftExpr::CheckedIndex(var, ..) => vec![*var],
-        DraftExpr::Plain(expr) => match expr {
-            Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
-                operand(a).into_iter().chain(operand(b)).collect()
-            }
-            Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => vec![*x],
-            Expr::Binary(_, a, b) => vec![*a, *b],
-            Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => vec![*a, *b, *c],
-            Expr::CheckedIndex { value, .. } => vec![*value],
-            Expr::Load { .. } | Expr::Scalar(_) | Expr::Zero | Expr::Index(_) => Vec::new(),
-        },
-    }
 }
 
 /// Drops variables that nothing assigns any more, so that the number of dead ones is not part of the key.

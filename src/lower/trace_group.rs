@@ -188,9 +188,11 @@ impl Tracer<'_> {
                 };
                 let element = self.value(value.inputs[1], &of(&indices.shape))?;
                 let mut through = of(&operand.shape);
-                through[*axis as usize] = Linear::var(self.checked_index(id, element, extent));
+                let index = self.checked_index(id, element, extent);
+                through[*axis as usize] = Linear::var(index);
                 self.draft.names.push("take");
-                self.value(value.inputs[0], &through)?
+                let taken = self.value(value.inputs[0], &through)?;
+                self.with_check(taken, index)
             }
             FlowOp::Reduce(reduction) => self.reduce(reduction, id, coords)?,
             FlowOp::Unary(op) => {
@@ -275,6 +277,22 @@ impl Tracer<'_> {
         let var = self.draft.new_var(VarType::Index, scope, (0, extent - 1));
         self.draft.assign(scope, var, DraftExpr::CheckedIndex(element, extent, site));
         var
+    }
+
+    /// A gathered value that cannot be had without its index being checked. One that is the same at every index, as of a
+    /// constant, does not use the index otherwise, and nothing that is not used is computed.
+    fn with_check(&mut self, taken: Var, index: Var) -> Var {
+        if self.draft.depends(taken, index) {
+            return taken;
+        }
+        let VarType::Value(dtype) = self.draft.vars[taken.0 as usize].of else { return taken };
+        let scope = self.scope_of_vars(&[taken, index]);
+        // True, but no compiler can see it.
+        let raised = self.index_binary(IndexOp::Max, index, 0);
+        let same = Expr::IndexEqual(IndexOperand::Var(raised), IndexOperand::Var(index));
+        let condition = self.assign(DType::Bool, self.draft.vars[index.0 as usize].scope, DraftExpr::Plain(same));
+        let select = Expr::Select { condition, on_true: taken, on_false: taken };
+        self.assign(dtype, scope, DraftExpr::Plain(select))
     }
 
     fn index_binary(&mut self, op: IndexOp, x: Var, number: i64) -> Var {

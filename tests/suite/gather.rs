@@ -238,6 +238,28 @@ fn a_bad_index_is_an_error_of_every_value_made_of_it_and_of_no_other() {
 }
 
 #[test]
+fn indices_are_checked_where_every_element_is_the_same() {
+    on_every(|device| {
+        let (good, bad) = (device.from_slice(&[0i64, -3, 2]).unwrap(), device.from_slice(&[0i64, 3, 2]).unwrap());
+        let one = device.from_slice(&[5.0f32]).unwrap();
+        let column = device.from_shape([2, 1], &[1.0f32, 2.0]).unwrap();
+        same(&device.full([3], 7.0f32).take(&good, 0), arr1(&[7.0f32; 3]).into_dyn());
+        same(&one.broadcast_to([3]).take(&good, 0), arr1(&[5.0f32; 3]).into_dyn());
+        same(&column.broadcast_to([2, 3]).take(&good, 1), arr2(&[[1.0f32; 3], [2.0; 3]]).into_dyn());
+        assert_eq!(out_of_range(&device.full([3], 7.0f32).take(&bad, 0)).1, 3);
+        assert_eq!(out_of_range(&(one.broadcast_to([3]).take(&bad, 0) * 2.0)).1, 3);
+        assert_eq!(out_of_range(&column.broadcast_to([2, 3]).take(&bad, 1).sum_axis(1)).1, 3);
+        assert_eq!(out_of_range(&device.zeros::<f32>([2, 3]).take_along_axis(&bad.insert_axis(0), 1)).1, 3);
+        // An axis of one element.
+        let single = column.take(&device.from_slice(&[0i8, -1, 0]).unwrap(), 1);
+        same(&single, arr2(&[[1.0f32; 3], [2.0; 3]]).into_dyn());
+        assert_eq!(out_of_range(&column.take(&device.from_slice(&[0i8, 1]).unwrap(), 1)).1, 1);
+        let rows = column.broadcast_to([2, 300]).take(&device.from_slice(&[300i32; 200]).unwrap(), 1);
+        assert_eq!(out_of_range(&(&rows - rows.max_axes_keep(&[1]))).1, 300);
+    });
+}
+
+#[test]
 fn the_error_names_the_line_of_its_own_graph() {
     on_every(|device| {
         let x = device.to_device(&counted(&[10])).unwrap();

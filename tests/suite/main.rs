@@ -31,4 +31,6 @@ mod gather;
 
 mod statistics;
 
+mod properties;
+
 mod poclcount;
