@@ -495,7 +495,7 @@ integer_kind!(u16, neg |x: &Array<u16>| x.clone(), signed false);
 impl Kind for bool {
     const FLOAT: bool = false;
     fn seed(number: usize) -> Self {
-        number % 3 == 0
+        number.is_multiple_of(3)
     }
     fn bits(self) -> u64 {
         u64::from(self)
@@ -517,7 +517,7 @@ impl Kind for bool {
         lazy_compare_any(op, a, b)
     }
     fn lazy_fold(op: u8, _: bool, x: &Array<Self>, axes: &[isize]) -> Array<Self> {
-        if op % 2 == 0 { x.any_axes_keep(axes) } else { x.all_axes_keep(axes) }
+        if op.is_multiple_of(2) { x.any_axes_keep(axes) } else { x.all_axes_keep(axes) }
     }
     fn lazy_iota(device: &Device, n: usize) -> Array<Self> {
         device.arange(0i64, n as i64, 1).cast()
@@ -539,7 +539,7 @@ impl Kind for bool {
         eager_compare_any(op, a, b)
     }
     fn eager_fold(op: u8, a: Self, b: Self) -> Self {
-        if op % 2 == 0 { a | b } else { a & b }
+        if op.is_multiple_of(2) { a | b } else { a & b }
     }
     fn as_f64(self) -> f64 {
         f64::from(u8::from(self))
@@ -804,7 +804,7 @@ impl<M: Machine, T: Kind> Values<M, T> {
             13 => machine.overwrite(&a, &b, place),
             14 => machine.gather(&a, &b, axis % 2),
             15 => machine.take(&a, axis % 2, 1 + place),
-            16 => machine.arg(step.op % 2 == 0, &a, axis % 2),
+            16 => machine.arg(step.op.is_multiple_of(2), &a, axis % 2),
             _ => machine.fold(step.op, exact, &a, axis),
         };
         conditions.push(machine.compare(step.op, &new, &b));
