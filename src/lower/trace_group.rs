@@ -1,5 +1,7 @@
 //! From a group to a draft: follows each output back to data, through views, as index arithmetic.
 
+mod gather;
+
 use lazuli_codegen::{AxisId, BinaryOp, DType, Expr, Fold, IndexOp, IndexOperand, ScalarId, Term, Tree, Var, VarType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -176,24 +178,7 @@ impl Tracer<'_> {
                 let base = self.value(value.inputs[0], coords)?;
                 self.slice_assign(region, base, value.inputs[1], value.dtype, coords)?
             }
-            FlowOp::Gather { axis, .. } => {
-                let [operand, indices] = [0, 1].map(|which: usize| &flow.values[value.inputs[which] as usize]);
-                let extent = operand.shape[*axis as usize] as i64;
-                // Either stretches where its extent is one.
-                let of = |shape: &[usize]| -> Coords {
-                    let at = |(coord, extent): (&Linear, &usize)| {
-                        if *extent == 1 { Linear::default() } else { coord.clone() }
-                    };
-                    coords.iter().zip(shape).map(at).collect()
-                };
-                let element = self.value(value.inputs[1], &of(&indices.shape))?;
-                let mut through = of(&operand.shape);
-                let index = self.checked_index(id, element, extent);
-                through[*axis as usize] = Linear::var(index);
-                self.draft.names.push("take");
-                let taken = self.value(value.inputs[0], &through)?;
-                self.with_check(taken, index)
-            }
+            FlowOp::Gather { axis, .. } => self.gather(id, *axis as usize, coords)?,
             FlowOp::Reduce(reduction) => self.reduce(reduction, id, coords)?,
             FlowOp::Unary(op) => {
                 let x = self.value(value.inputs[0], coords)?;
@@ -265,34 +250,6 @@ impl Tracer<'_> {
         let var = self.draft.new_var(VarType::Index, scope, range);
         self.draft.assign(scope, var, DraftExpr::Index(index));
         var
-    }
-
-    /// An element as an index along an axis of the operand of a gather.
-    fn checked_index(&mut self, gather: ValueId, element: Var, extent: i64) -> Var {
-        let site = self.draft.sites.iter().position(|site| *site == gather).unwrap_or_else(|| {
-            self.draft.sites.push(gather);
-            self.draft.sites.len() - 1
-        });
-        let scope = self.draft.vars[element.0 as usize].scope;
-        let var = self.draft.new_var(VarType::Index, scope, (0, extent - 1));
-        self.draft.assign(scope, var, DraftExpr::CheckedIndex(element, extent, site));
-        var
-    }
-
-    /// A gathered value that cannot be had without its index being checked. One that is the same at every index, as of a
-    /// constant, does not use the index otherwise, and nothing that is not used is computed.
-    fn with_check(&mut self, taken: Var, index: Var) -> Var {
-        if self.draft.depends(taken, index) {
-            return taken;
-        }
-        let VarType::Value(dtype) = self.draft.vars[taken.0 as usize].of else { return taken };
-        let scope = self.scope_of_vars(&[taken, index]);
-        // True, but no compiler can see it.
-        let raised = self.index_binary(IndexOp::Max, index, 0);
-        let same = Expr::IndexEqual(IndexOperand::Var(raised), IndexOperand::Var(index));
-        let condition = self.assign(DType::Bool, self.draft.vars[index.0 as usize].scope, DraftExpr::Plain(same));
-        let select = Expr::Select { condition, on_true: taken, on_false: taken };
-        self.assign(dtype, scope, DraftExpr::Plain(select))
     }
 
     fn index_binary(&mut self, op: IndexOp, x: Var, number: i64) -> Var {

@@ -318,3 +318,22 @@ fn mistakes_that_need_no_device_are_told_early() {
         assert!(matches!(error, Error::LimitExceeded { op: "take", .. }), "{error}");
     });
 }
+
+#[test]
+fn threads_that_ask_at_once_get_one_answer() {
+    on_fused(|device| {
+        let x = device.to_device(&counted(&[1000])).unwrap();
+        for round in 0..20 {
+            let is_bad = round % 2 == 1;
+            let places = device.to_device(&scattered(&[500], if is_bad { 1500 } else { 1000 })).unwrap();
+            let y = x.take(&places, 0) * 2.0;
+            y.eval().unwrap();
+            let answers: Vec<bool> = std::thread::scope(|scope| {
+                let ask = || (0..2).map(|_| (&y + 1.0).get().is_err() && y.get().is_err()).collect::<Vec<bool>>();
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+                threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+            });
+            assert!(answers.iter().all(|is_error| *is_error == is_bad), "{answers:?}");
+        }
+    });
+}
