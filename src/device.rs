@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cache::disk::DiskStore;
+use crate::check;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::evaluate::Caches;
@@ -242,18 +243,21 @@ impl Device {
     }
 
     /// Copies device bytes from `offset` on to the host, after all work submitted so far.
+    /// Errors: `IndexOutOfRange` where an index that they were computed by was.
     pub(crate) fn download(&self, storage: &dyn Storage, offset: usize, target: &mut [u8]) -> Result<()> {
         if target.is_empty() {
             return Ok(());
         }
         let _span = tracing::debug_span!("transfer", direction = "to_host", bytes = target.len()).entered();
+        check::resolve(self, storage)?;
         self.runtime().download(block_of(storage)?.memory()?, offset, target)
     }
 }
 
 /// The pool block behind a node's storage.
 pub(crate) fn block_of(storage: &dyn Storage) -> Result<&Block> {
-    storage.as_any().downcast_ref().ok_or_else(|| Error::Internal("storage that no pool made".into()))
+    let block = check::memory_of(storage).as_any().downcast_ref();
+    block.ok_or_else(|| Error::Internal("storage that no pool made".into()))
 }
 
 /// The user's store of compiled kernels, if the settings want it.

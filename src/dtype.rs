@@ -21,6 +21,7 @@ pub trait Element:
     /// The element type as a value.
     const DTYPE: DType;
     /// This value as a kernel argument.
+    #[doc(hidden)]
     fn to_scalar(self) -> Scalar;
     /// The value `false`, 0.
     fn zero() -> Self;
@@ -29,6 +30,7 @@ pub trait Element:
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// The memory of a slice of elements.
+    #[doc(hidden)]
     fn as_bytes(slice: &[Self]) -> &[u8] {
         crate::runtime::bytes::of_slice(slice)
     }

@@ -55,6 +55,28 @@ pub enum Error {
         /// The line that recorded it.
         at: Place,
     },
+    /// An index, itself a value, that is out of range. Found where the kernel runs, and told by whoever copies to the host what
+    /// was made of it; the device goes on working.
+    #[error(
+        "{op}: index {} is out of range for {}, for shape {shape:?} and indices of shape {indices:?}, at {at}",
+        Beyond(*index), Along(*axis, *extent)
+    )]
+    IndexOutOfRange {
+        /// The operation.
+        op: &'static str,
+        /// The greatest index past the end, else the least below the start; clamped to what an i32 holds.
+        index: i64,
+        /// The axis indexed; `None` where all elements are.
+        axis: Option<usize>,
+        /// Its extent.
+        extent: usize,
+        /// Shape of the operand.
+        shape: Vec<usize>,
+        /// Shape of the indices.
+        indices: Vec<usize>,
+        /// The line that recorded it.
+        at: Place,
+    },
     /// Operands that live on different devices.
     #[error(
         "{op}: operands of shapes {lhs:?} and {rhs:?} are on different devices, {lhs_device} and {rhs_device}, at {at}; move one with `to(&device)`"
@@ -148,6 +170,30 @@ pub enum Error {
     /// A fault of Lazuli itself; please report it.
     #[error("internal fault of lazuli, please report it: {0}")]
     Internal(String),
+}
+
+/// An index that was clamped, or not.
+struct Beyond(i64);
+
+impl std::fmt::Display for Beyond {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.abs() < i64::from(i32::MAX) {
+            true => write!(f, "{}", self.0),
+            false => write!(f, "{} or beyond", self.0),
+        }
+    }
+}
+
+/// What an index counts along.
+struct Along(Option<usize>, usize);
+
+impl std::fmt::Display for Along {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(axis) => write!(f, "axis {axis} of extent {}", self.1),
+            None => write!(f, "{} elements", self.1),
+        }
+    }
 }
 
 impl std::fmt::Debug for Error {

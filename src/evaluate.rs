@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cache::{Cache, Found};
+use crate::check;
 use crate::compile::{KernelKey, compile_all};
 use crate::config::Config;
 use crate::device::{Device, block_of};
@@ -14,6 +15,7 @@ use crate::graph::canonical::{Canonical, Signature, Source, canonicalize};
 use crate::graph::{Node, Storage, strided};
 use crate::lower::Scratch;
 use crate::plan::{Plan, Slot, Step, make_plan};
+use crate::runtime::pool::Block;
 use crate::runtime::{Executable, LaunchArgs, Memory};
 
 /// What a device has planned and compiled.
@@ -71,7 +73,9 @@ fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Vec<Option<Arc
         for write in &step.writes {
             values[*write as usize] = Some(device.allocate(plan.value_bytes[*write as usize])?);
         }
-        launch(device, step, graph, &values)?;
+        let notes = check::notes_of(device, step)?;
+        launch(device, step, graph, &values, notes.as_ref())?;
+        check::attach(device, step, graph, notes, &mut values)?;
         for read in &step.last_reads {
             values[*read as usize] = None;
         }
@@ -86,7 +90,13 @@ fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Vec<Option<Arc
     Ok(values)
 }
 
-fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<dyn Storage>>]) -> Result<()> {
+fn launch(
+    device: &Device,
+    step: &Step,
+    graph: &Canonical,
+    values: &[Option<Arc<dyn Storage>>],
+    notes: Option<&Arc<Block>>,
+) -> Result<()> {
     let Step { kernel, grid, bytes, .. } = step;
     let span = tracing::debug_span!(
         "launch",
@@ -104,6 +114,10 @@ fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<
         .map(|slot| match slot {
             Slot::Leaf(leaf) => Ok(graph.leaves[*leaf as usize].clone()),
             Slot::Value(value) => value_of(values, *value),
+            Slot::Notes => match notes {
+                Some(notes) => Ok(notes.clone() as Arc<dyn Storage>),
+                None => Err(Error::Internal("a kernel without memory for its notes".into())),
+            },
         })
         .collect::<Result<_>>()?;
     let scratch = step.scratch.iter().map(|scratch| scratch_memory(device, scratch)).collect::<Result<Vec<_>>>()?;

@@ -38,13 +38,18 @@ mod plan;
 
 mod compile;
 
+mod check;
+
 mod evaluate;
 
 mod explain;
 
+#[cfg(test)]
+mod small_devices;
+
 pub mod prelude;
 
-pub use array::{Array, Arrays, IntoShape, Operand, eval, get};
+pub use array::{Array, Arrays, IntoShape, Norm, Operand, eval, get};
 pub use buffer::{Buffer, MemFlags};
 pub use config::Config;
 pub use device::{Counters, Device, DeviceInfo};

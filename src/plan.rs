@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use lazuli_codegen::{DType, DeviceFacts, Grid, Kernel, Schedule};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::check::Origins;
 use crate::compile::Uncompiled;
 use crate::error::{Error, Place, Result};
 use crate::fuse::flow::{Flow, FlowOp, ValueId};
@@ -47,6 +48,10 @@ pub struct Step {
     pub writes: Vec<u32>,
     /// Memory for the launch alone, the last buffers.
     pub scratch: Vec<Scratch>,
+    /// For each of those, what it is made of.
+    pub origins: Vec<Origins>,
+    /// Gathers whose indices it checks, by node of the graph, in the order of their sites. The notes are then its last buffer.
+    pub sites: Vec<u32>,
     /// Values read for the last time, to be let go after it.
     pub last_reads: Vec<u32>,
     /// Why the kernel begins here.
@@ -64,6 +69,8 @@ pub enum Slot {
     Leaf(u32),
     /// A value of this plan, by number.
     Value(u32),
+    /// The launch's own notes of bad indices.
+    Notes,
 }
 
 /// What a kernel is launched with, and why it is there.
@@ -71,6 +78,8 @@ struct Arguments {
     sizes: Vec<i64>,
     scalars: Vec<u32>,
     writes: Vec<ValueId>,
+    origins: Vec<Origins>,
+    sites: Vec<u32>,
     buffers: Vec<Slot>,
     scratch: Vec<Scratch>,
     reason: Reason,
@@ -109,7 +118,7 @@ pub fn make_plan(
             lower::lower_group(&flow, &partition, group, facts)?
         };
         check_types(&lowered.kernel, facts)?;
-        let Lowered { kernel, schedule, sizes, scalars, reads, writes, scratch } = lowered;
+        let Lowered { kernel, schedule, sizes, scalars, reads, writes, sites, scratch } = lowered;
         let written = |value: &ValueId| {
             let number = numbers.get(value).map(|number| Slot::Value(*number));
             number.ok_or_else(|| Error::Internal("a kernel reads a value that no earlier kernel stored".into()))
@@ -118,17 +127,26 @@ pub fn make_plan(
             FlowOp::Leaf(leaf) => Ok(Slot::Leaf(leaf)),
             _ => written(value),
         };
-        let buffers = reads.iter().map(read).chain(writes.iter().map(written)).collect::<Result<Vec<Slot>>>()?;
+        let mut buffers = reads.iter().map(read).chain(writes.iter().map(written)).collect::<Result<Vec<Slot>>>()?;
+        let origins = writes.iter().map(|write| origins_of(&flow, &partition, group, *write, &reads, &sites)).collect();
+        if !sites.is_empty() {
+            buffers.push(Slot::Notes);
+        }
         let moved = reads.iter().chain(&writes);
         let bytes = moved.map(|value| bytes_of(&flow, *value).unwrap_or(0) as u64).sum();
         kernels.push(Uncompiled { kernel: Arc::new(kernel), schedule });
-        arguments.push(Arguments { sizes, scalars, writes, buffers, scratch, reason, bytes });
+        let node = |site: &ValueId| match flow.values[*site as usize].op {
+            FlowOp::Gather { node, .. } => Ok(node),
+            _ => Err(Error::Internal("a check of what is no gather".into())),
+        };
+        let sites = sites.iter().map(node).collect::<Result<Vec<u32>>>()?;
+        arguments.push(Arguments { sizes, scalars, writes, origins, sites, buffers, scratch, reason, bytes });
     }
     let executables = compile(&kernels)?;
     for ((Uncompiled { kernel, schedule }, executable), arguments) in
         kernels.into_iter().zip(executables).zip(arguments)
     {
-        let Arguments { sizes, scalars, writes, buffers, scratch, reason, bytes } = arguments;
+        let Arguments { sizes, scalars, writes, origins, sites, buffers, scratch, reason, bytes } = arguments;
         plan.steps.push(Step {
             grid: schedule.grid(&kernel, &sizes),
             schedule,
@@ -136,6 +154,8 @@ pub fn make_plan(
             sizes,
             scalars,
             writes: writes.iter().filter_map(|value| numbers.get(value).copied()).collect(),
+            origins,
+            sites,
             last_reads: Vec::new(),
             scratch,
             buffers,
@@ -156,6 +176,36 @@ pub fn make_plan(
 fn outputs(partition: &Partition, group: u32) -> impl Iterator<Item = ValueId> {
     let group = &partition.groups[group as usize];
     group.sinks.iter().chain(&group.members).copied()
+}
+
+/// The buffers and the gathers of a group's kernel that a value it stores is made of.
+fn origins_of(
+    flow: &Flow,
+    partition: &Partition,
+    group: u32,
+    write: ValueId,
+    reads: &[ValueId],
+    sites: &[ValueId],
+) -> Origins {
+    let mut origins = Origins::default();
+    let mut seen: FxHashSet<ValueId> = FxHashSet::default();
+    let mut worklist = vec![write];
+    while let Some(id) = worklist.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let value = &flow.values[id as usize];
+        let is_read = partition.stored_by[id as usize].is_some_and(|other| other != group);
+        if matches!(value.op, FlowOp::Leaf(_)) || is_read {
+            origins.buffers.extend(reads.iter().position(|read| lower::same_data(flow, *read, id)).map(|at| at as u32));
+            continue;
+        }
+        origins.sites.extend(sites.iter().position(|site| *site == id).map(|at| at as u32));
+        worklist.extend(&value.inputs);
+    }
+    origins.buffers.sort_unstable();
+    origins.sites.sort_unstable();
+    origins
 }
 
 fn bytes_of(flow: &Flow, value: ValueId) -> Result<usize> {

@@ -81,6 +81,9 @@ pub enum Access {
     Scratch,
     /// Of this launch alone, u32 and all zero before it: what a [`Combine`] counts in.
     Counter,
+    /// Two i32 for each [`Expr::CheckedIndex`] site, zero before the launch: the greatest index past the end, and the least
+    /// one below the start. Raised by atomic maximum and minimum, so that what they hold in the end depends on no timing.
+    Note,
 }
 
 /// A loop axis; its index runs from 0 to its extent.
@@ -262,6 +265,18 @@ pub enum Expr {
     IndexEqual(IndexOperand, IndexOperand),
     /// An index as an element, converted as `as` converts an i64.
     IndexValue(Var),
+    /// An element as an index along an axis: 0 up to the extent, negative ones counted from the end. One that is out of range
+    /// is noted and taken as 0, so that whatever is read there is safe to read. The variable is `VarType::Index`.
+    CheckedIndex {
+        /// An integer.
+        value: Var,
+        /// The extent, at least one.
+        extent: SizeId,
+        /// The buffer of notes.
+        notes: BufferId,
+        /// Which two words of it: those from `2 * site`, clamped to what an i32 holds.
+        site: u32,
+    },
     /// One-operand arithmetic.
     Unary(UnaryOp, Var),
     /// Two-operand arithmetic; both operands have one type.

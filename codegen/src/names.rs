@@ -53,6 +53,7 @@ impl Names {
                 Access::Write => format!("out{}", number(&mut outputs)),
                 Access::Scratch => format!("partial{}", number(&mut partials)),
                 Access::Counter => format!("count{}", number(&mut counters)),
+                Access::Note => "notes".to_owned(),
             })
             .collect();
         let mut roles = Roles(vec![Role::None; kernel.sizes as usize]);
@@ -118,6 +119,7 @@ impl Roles {
                             }
                         }
                     }
+                    Expr::CheckedIndex { extent, .. } => self.set(*extent, Role::Plain),
                     _ => {}
                 },
                 Stmt::Store { buffer, at, .. } => self.address(Some(*buffer), at),

@@ -17,7 +17,7 @@ impl Expr {
                 index(a);
                 index(b);
             }
-            Expr::IndexValue(a) | Expr::Unary(_, a) | Expr::Cast(a) => visit(*a),
+            Expr::IndexValue(a) | Expr::Unary(_, a) | Expr::Cast(a) | Expr::CheckedIndex { value: a, .. } => visit(*a),
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|var| visit(*var)),
             Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => {
                 [a, b, c].into_iter().for_each(|var| visit(*var));

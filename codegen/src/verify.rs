@@ -186,6 +186,14 @@ impl Verifier<'_> {
             self.index_operand(b)?;
             return self.is_type(var, VarType::Index);
         }
+        if let Expr::CheckedIndex { value, extent, notes, .. } = expr {
+            let dtype = self.operand(*value)?;
+            check(dtype.is_integer(), || format!("an index computed from {dtype}"))?;
+            self.size(*extent)?;
+            let dtype = self.buffer(*notes, Access::Note)?;
+            check(dtype == DType::I32, || format!("notes of {dtype}"))?;
+            return self.is_type(var, VarType::Index);
+        }
         let result = self.element(var)?;
         match expr {
             Expr::Load { buffer, at, .. } => {
@@ -197,7 +205,7 @@ impl Verifier<'_> {
                 Some(&dtype) => self.is_type(var, VarType::Value(dtype)),
                 None => Err(format!("scalar {} is not there", scalar.0)),
             },
-            Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) => Ok(()),
+            Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) | Expr::CheckedIndex { .. } => Ok(()),
             Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
                 self.index_operand(a)?;
                 self.index_operand(b)?;

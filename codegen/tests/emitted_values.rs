@@ -6,9 +6,9 @@ mod common;
 use common::{
     INNER, group, kernels, linear,
     opencl::OpenCl,
-    run::{assert_same, fold, numbers, run},
+    run::{assert_same, bytes, floats, fold, numbers, run, run_bytes},
 };
-use lazuli_codegen::{Span, Tree};
+use lazuli_codegen::{DType, IndexWidth, Span, Tree};
 
 #[test]
 fn maps_reach_every_element() {
@@ -94,5 +94,45 @@ fn groups_fold_along_their_tree() {
         let sizes = [expected.len(), rows, columns, chunk, 1, rows].map(|size| size as i64);
         let found = run(&opencl, &kernels::chunked_max(tree), &schedule, &[&matrix], expected.len(), &sizes, &[]);
         assert_same(&found, &expected, &format!("chunks along {tree:?}"));
+    }
+}
+
+#[test]
+fn gathers_take_what_is_there_and_note_what_is_not() {
+    let Ok(opencl) = OpenCl::open() else { return println!("SKIP emitted_values: no OpenCL device") };
+    // Unwritten output is all ones, so that notes begin at -1.
+    let notes = |bytes: &[u8]| -> Vec<i32> {
+        bytes.chunks(4).map(|word| i32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
+    };
+    for n in [1usize, 2, 3, 255, 1024, 1025] {
+        let (x, w) = (numbers(37), numbers(n));
+        let right: Vec<i64> = (0..n as i64).map(|i| (i * 7919) % 74 - 37).collect();
+        let (mut wrong, mut huge) = (right.clone(), right.clone());
+        wrong[n / 2] = 40;
+        wrong[n - 1] = -38;
+        huge[0] = i64::MIN;
+        huge[n - 1] = i64::MAX;
+        for places in [&right, &wrong, &huge] {
+            let is_right = |place: &i64| (-37..37).contains(place);
+            let at = |place: &i64| if is_right(place) { x[place.rem_euclid(37) as usize] } else { x[0] };
+            let expected: Vec<f32> = places.iter().zip(&w).map(|(place, w)| at(place) * w).collect();
+            let clamped = |place: &i64| (*place).clamp(-i64::from(i32::MAX), i64::from(i32::MAX)) as i32;
+            let past = places.iter().filter(|place| !is_right(place) && **place >= 0).map(clamped).max().unwrap_or(-1);
+            let below = places.iter().filter(|place| !is_right(place) && **place < 0).map(clamped).min().unwrap_or(-1);
+            let inputs = [places.iter().flat_map(|place| place.to_ne_bytes()).collect(), bytes(&x), bytes(&w)];
+            for schedule in [linear(1), linear(2), linear(4), INNER] {
+                for width in [IndexWidth::I32, IndexWidth::I64] {
+                    let kernel = kernels::gather(DType::I64, width);
+                    let found = run_bytes(&opencl, &kernel, &schedule, &inputs, &[n * 4, 8], &[n as i64, 37], &[]);
+                    assert_same(&floats(&found[0]), &expected, &format!("{n} under {schedule:?}"));
+                    assert_eq!(notes(&found[1]), [past, below], "{n} under {schedule:?}");
+                }
+            }
+            let kernel = kernels::gather(DType::U64, IndexWidth::I64);
+            let found = run_bytes(&opencl, &kernel, &linear(1), &inputs, &[n * 4, 8], &[n as i64, 37], &[]);
+            let unsigned = places.iter().map(|place| *place as u64);
+            let past = unsigned.filter(|place| *place >= 37).map(|place| place.min(i32::MAX as u64) as i32).max();
+            assert_eq!(notes(&found[1]), [past.unwrap_or(-1), -1]);
+        }
     }
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::{INNER, group, kernels, linear, rows};
 use lazuli_codegen::{
-    AxisId, DType, Dialect, EmitOptions, Expr, Kernel, Loop, SizeId, Span, Stmt, UnaryOp, Var, VarType, emit,
-    verify_kernel,
+    Access, AxisId, DType, Dialect, EmitOptions, Expr, IndexWidth, Kernel, Loop, SizeId, Span, Stmt, UnaryOp, Var,
+    VarType, emit, verify_kernel,
 };
 
 fn refused(change: impl FnOnce(&mut Kernel)) -> String {
@@ -115,4 +115,22 @@ fn a_kernel_may_be_called_by_any_word() {
         assert_eq!(source.entry, entry);
         assert!(source.text.contains(&format!("void {entry}(")));
     }
+}
+
+#[test]
+fn checked_indices_are_of_integers_and_noted_where_notes_are() {
+    let refused = |change: fn(&mut Kernel)| {
+        let mut kernel = kernels::gather(DType::I64, IndexWidth::I32);
+        verify_kernel(&kernel, &INNER).expect("right as it is");
+        change(&mut kernel);
+        verify_kernel(&kernel, &INNER).expect_err("refused")
+    };
+    let of_floats = refused(|kernel| {
+        kernel.buffers[0].dtype = DType::F64;
+        kernel.vars[0] = VarType::Value(DType::F64);
+    });
+    assert_eq!(of_floats, "an index computed from f64");
+    assert_eq!(refused(|kernel| kernel.buffers[4].dtype = DType::I64), "notes of i64");
+    assert_eq!(refused(|kernel| kernel.buffers[4].access = Access::Write), "buffer 4 is not for Note");
+    assert!(refused(|kernel| kernel.sizes = 1).contains("size 1 of 1"));
 }

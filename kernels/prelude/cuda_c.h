@@ -18,3 +18,5 @@ typedef float f32;
 #define f32_bits(x) __float_as_uint(x)
 #define f32_of_bits(bits) __uint_as_float(bits)
 #define u64_leading_zeros(x) __clzll(x)
+#define i32_raise(place, x) atomicMax(place, x)
+#define i32_lower(place, x) atomicMin(place, x)

@@ -17,3 +17,5 @@ typedef float f32;
 #define f32_bits(x) as_uint(x)
 #define f32_of_bits(bits) as_float(bits)
 #define u64_leading_zeros(x) ((int)clz(x))
+#define i32_raise(place, x) atomic_max(place, x)
+#define i32_lower(place, x) atomic_min(place, x)

@@ -44,4 +44,6 @@ pub mod prelude {
     pub const LAST_GROUP_CUDA_C: &str = include_str!("../prelude/last_group_cuda_c.h");
     /// Groups of a cooperative launch that wait for each other.
     pub const AWAIT_GROUPS_CUDA_C: &str = include_str!("../prelude/await_groups_cuda_c.h");
+    /// Elements as indices, checked.
+    pub const INDICES: &str = include_str!("../prelude/indices.h");
 }

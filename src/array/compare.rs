@@ -9,12 +9,13 @@ use crate::dtype::Element;
 use crate::graph::record;
 
 macro_rules! comparisons {
-    ($($name:ident $op:ident: $about:literal;)+) => {
+    ($($name:ident $op:ident $alias:literal: $about:literal;)+) => {
         impl<T: Element> Array<T> {
             $(
                 #[doc = $about]
                 ///
                 /// Shapes broadcast.
+                #[doc(alias = $alias)]
                 #[track_caller]
                 pub fn $name(&self, rhs: impl Operand<T>) -> Array<bool> {
                     self.binary(BinaryOp::$op, rhs, Location::caller())
@@ -25,12 +26,12 @@ macro_rules! comparisons {
 }
 
 comparisons! {
-    eq Eq: "True where equal; NaN equals nothing.";
-    ne Ne: "True where different; NaN differs from everything.";
-    lt Lt: "True where less; false at NaN.";
-    le Le: "True where less or equal; false at NaN.";
-    gt Gt: "True where greater; false at NaN.";
-    ge Ge: "True where greater or equal; false at NaN.";
+    eq Eq "equal": "True where equal; NaN equals nothing.";
+    ne Ne "not_equal": "True where different; NaN differs from everything.";
+    lt Lt "less": "True where less; false at NaN.";
+    le Le "less_equal": "True where less or equal; false at NaN.";
+    gt Gt "greater": "True where greater; false at NaN.";
+    ge Ge "greater_equal": "True where greater or equal; false at NaN.";
 }
 
 impl<T: Element> Array<T> {
@@ -44,6 +45,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!(x.cast::<u8>().get()?.as_slice().unwrap(), [0, 255, 0]);
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "astype")]
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Array<U> {
         self.derive(record::cast(&self.node, U::DTYPE, Location::caller()))

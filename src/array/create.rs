@@ -99,12 +99,27 @@ impl Device {
         }
         let wide = wide_type(T::DTYPE);
         let (first, last) = (float_value(start.to_scalar()), float_value(stop.to_scalar()));
-        let step = match wide {
-            DType::F32 => ((last as f32 - first as f32) / (n - 1) as f32).to_scalar(),
-            _ => ((last - first) / (n - 1) as f64).to_scalar(),
+        let constant = |value: f64| match wide {
+            DType::F32 => record::scalar((value as f32).to_scalar(), at),
+            _ => record::scalar(value.to_scalar(), at),
         };
-        let scaled = record::binary(BinaryOp::Mul, &record::iota(n, wide, at), &record::scalar(step, at), at);
-        let spaced = record::binary(BinaryOp::Add, &scaled, &widened(start, wide, at), at);
+        let step = |first: f64, last: f64| match wide {
+            DType::F32 => f64::from((last as f32 - first as f32) / (n - 1) as f32),
+            _ => (last - first) / (n - 1) as f64,
+        };
+        let spaced_from = |first: f64, step: f64| {
+            let scaled = record::binary(BinaryOp::Mul, &record::iota(n, wide, at), &constant(step), at);
+            record::binary(BinaryOp::Add, &scaled, &constant(first), at)
+        };
+        let whole_step = step(first, last);
+        // Numbers further apart than the type's largest are spaced at half their size, which is exact.
+        let spaced = match !whole_step.is_finite() && first.is_finite() && last.is_finite() {
+            false => spaced_from(first, whole_step),
+            true => {
+                let halves = spaced_from(first / 2.0, step(first / 2.0, last / 2.0));
+                record::binary(BinaryOp::Add, &halves, &halves, at)
+            }
+        };
         let end = record::scalar((n as i64 - 1).to_scalar(), at);
         let is_last = record::binary(BinaryOp::Eq, &record::iota(n, DType::I64, at), &end, at);
         let node = record::select(&is_last, &widened(stop, wide, at), &spaced, at);
@@ -114,9 +129,14 @@ impl Device {
     /// The square matrix with 1 along the diagonal and 0 elsewhere.
     ///
     /// Errors, kept until a value is asked for: `LimitExceeded` for more elements than can be addressed.
+    #[doc(alias = "identity")]
     #[track_caller]
     pub fn eye<T: Element>(&self, n: usize) -> Array<T> {
         let at = Location::caller();
+        if element_count(&[n, n]).is_none() {
+            let what = format!("shape {:?} has more elements than an index can address", [n, n]);
+            return self.failed(Error::LimitExceeded { op: "eye", what, at }, at);
+        }
         let column = record::iota(n, DType::I64, at);
         let row = record::reshape(&column, Shape::from_slice(&[n, 1]), at);
         let diagonal = record::binary(BinaryOp::Eq, &row, &column, at);

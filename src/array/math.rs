@@ -9,11 +9,11 @@ use crate::dtype::{Float, Number};
 use crate::graph::record;
 
 macro_rules! unary {
-    ($bound:ident, $result:ty: $($name:ident $op:ident $(alias $alias:literal)?: $about:literal;)+) => {
+    ($bound:ident, $result:ty: $($name:ident $op:ident $(alias $alias:literal)*: $about:literal;)+) => {
         impl<T: $bound> Array<T> {
             $(
                 #[doc = $about]
-                $(#[doc(alias = $alias)])?
+                $(#[doc(alias = $alias)])*
                 #[track_caller]
                 pub fn $name(&self) -> Array<$result> {
                     self.unary(UnaryOp::$op, Location::caller())
@@ -24,7 +24,7 @@ macro_rules! unary {
 }
 
 unary! { Number, T:
-    abs Abs: "Absolute values; the least integer stays as it is.";
+    abs Abs alias "absolute": "Absolute values; the least integer stays as it is.";
     sign Sign alias "signum": "-1, 0 or 1; NaN stays NaN, and a zero keeps its sign.";
 }
 
@@ -61,19 +61,19 @@ unary! { Float, T:
 }
 
 unary! { Float, bool:
-    is_nan IsNan: "True at NaN.";
-    is_inf IsInf alias "is_infinite": "True at either infinity.";
-    is_finite IsFinite: "True at everything but NaN and the infinities.";
+    is_nan IsNan alias "isnan": "True at NaN.";
+    is_inf IsInf alias "isinf" alias "is_infinite": "True at either infinity.";
+    is_finite IsFinite alias "isfinite": "True at everything but NaN and the infinities.";
 }
 
 macro_rules! binary {
-    ($bound:ident: $($name:ident $op:ident $(alias $alias:literal)?: $about:literal;)+) => {
+    ($bound:ident: $($name:ident $op:ident $(alias $alias:literal)*: $about:literal;)+) => {
         impl<T: $bound> Array<T> {
             $(
                 #[doc = $about]
                 ///
                 /// Shapes broadcast.
-                $(#[doc(alias = $alias)])?
+                $(#[doc(alias = $alias)])*
                 #[track_caller]
                 pub fn $name(&self, rhs: impl Operand<T>) -> Array<T> {
                     self.binary(BinaryOp::$op, rhs, Location::caller())
@@ -91,7 +91,7 @@ binary! { Number:
 }
 
 binary! { Float:
-    pow Pow alias "powf": "`self` to the power `rhs`.";
+    pow Pow alias "power" alias "powf": "`self` to the power `rhs`.";
     atan2 Atan2 alias "arctan2": "The angle of the point (`rhs`, `self`), in radians from -π to π.";
     hypot Hypot: "`sqrt(self² + rhs²)`, without overflow between.";
     copysign Copysign: "`self` with the sign of `rhs`.";

@@ -13,9 +13,15 @@ mod math;
 
 mod slice;
 
+mod take;
+
 mod views;
 
 mod reduce;
+
+mod arg;
+
+mod statistics;
 
 mod create;
 
@@ -32,6 +38,7 @@ use lazuli_codegen::{BinaryOp, DType, UnaryOp};
 
 pub use operand::Operand;
 pub use shape_arg::IntoShape;
+pub use statistics::Norm;
 pub use together::{Arrays, eval, get};
 
 use crate::device::Device;

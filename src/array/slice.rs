@@ -30,6 +30,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!(x.slice(s![1..9;-3]).get()?.as_slice().unwrap(), [8, 5, 2]);
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "getitem")]
     #[track_caller]
     pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Array<T> {
         let at = Location::caller();
@@ -53,6 +54,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!(x.get()?.as_slice().unwrap(), [1, 0, 0, 4]);
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "setitem")]
     #[track_caller]
     pub fn slice_assign(&mut self, info: impl AsRef<[SliceInfoElem]>, value: impl Operand<T>) {
         let at = Location::caller();

@@ -29,6 +29,7 @@ impl Device {
     /// assert_eq!((x * 2.0).get()?, ndarray::arr2(&[[2.0, 4.0], [6.0, 8.0]]).into_dyn());
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "asarray")]
     #[track_caller]
     pub fn to_device<T: Element, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Array<T>> {
         let at = Location::caller();
@@ -42,6 +43,7 @@ impl Device {
     /// A copy of a slice on the device, along one axis.
     ///
     /// Errors: `OutOfMemory`, `Driver`.
+    #[doc(alias = "array")]
     #[track_caller]
     pub fn from_slice<T: Element>(&self, elements: &[T]) -> Result<Array<T>> {
         self.leaf(elements, Shape::from_slice(&[elements.len()]), Order::RowMajor, Location::caller())
@@ -67,7 +69,8 @@ impl<T: Element> Array<T> {
     /// Computes the value and copies it to the host, in row-major order. A view of data on the device launches nothing. The
     /// value stays on the device too, as after [`eval`](Array::eval): a second `get` computes nothing.
     ///
-    /// Errors: the mistake that the expression carries, with its line; whatever compiling and launching may give.
+    /// Errors: the mistake that the expression carries, with its line; `IndexOutOfRange` where the device met a bad index;
+    /// whatever compiling and launching may give.
     ///
     /// ```
     /// use lazuli::prelude::*;
@@ -76,6 +79,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!((x + 1).get()?, ndarray::arr1(&[2, 3, 4]).into_dyn());
     /// # Ok::<(), lazuli::Error>(())
     /// ```
+    #[doc(alias = "to_host")]
     pub fn get(&self) -> Result<ArrayD<T>> {
         self.eval()?;
         self.fetch()
@@ -124,7 +128,8 @@ impl<T: Element> Array<T> {
     /// Computes the value and leaves it on the device, so that all that is recorded from this array starts there. A view of
     /// data on the device stays a view.
     ///
-    /// Errors: as [`get`](Array::get).
+    /// Errors: as [`get`](Array::get), but for `IndexOutOfRange`: the device is not waited for.
+    #[doc(alias = "compute")]
     pub fn eval(&self) -> Result<()> {
         together::run(&self.device, std::slice::from_ref(&self.node))
     }

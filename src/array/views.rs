@@ -54,6 +54,7 @@ impl<T: Element> Array<T> {
     /// The axes in another order: axis `i` of the result is axis `axes[i]` of this array. Negative axes count from the end.
     ///
     /// Errors, kept until a value is asked for: `InvalidAxis`, and `InvalidArgument` where axes are missing.
+    #[doc(alias = "moveaxis")]
     #[doc(alias = "transpose")]
     #[doc(alias = "permuted_axes")]
     #[track_caller]
@@ -80,6 +81,7 @@ impl<T: Element> Array<T> {
     /// Two axes exchanged. Negative axes count from the end.
     ///
     /// Errors, kept until a value is asked for: `InvalidAxis`.
+    #[doc(alias = "swapaxes")]
     #[track_caller]
     pub fn swap_axes(&self, a: isize, b: isize) -> Array<T> {
         const OP: &str = "swap_axes";
@@ -136,6 +138,7 @@ impl<T: Element> Array<T> {
     /// A new axis of extent 1, which is axis `axis` of the result. Negative axes count from the result's end: -1 is last.
     ///
     /// Errors, kept until a value is asked for: `InvalidAxis`.
+    #[doc(alias = "newaxis")]
     #[doc(alias = "expand_dims")]
     #[doc(alias = "unsqueeze")]
     #[track_caller]

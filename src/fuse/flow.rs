@@ -35,21 +35,48 @@ pub struct Value {
     pub order: Order,
     /// The line that recorded it.
     pub at: Place,
-    /// Operations needed for one element from data, views and scalars alone, no deeper than is of interest.
+    /// What computing one element again from data and scalars would cost.
     pub cost: Cost,
     /// Reductions on the longest way to data.
     pub reduce_depth: u32,
 }
 
 /// What computing one element again would cost.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Cost {
-    /// Data, a scalar, an index, or a view of these.
-    Free,
-    /// One operation about as dear as an addition.
-    OneCheap,
-    /// More.
-    Dear,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// Operations, each about as dear as an addition, counted as often as they are used; [`Cost::DEAR`] where one is dearer.
+    operations: u32,
+    /// True where data is read.
+    reads_memory: bool,
+}
+
+impl Cost {
+    const DEAR: u32 = u32::MAX;
+
+    /// The most operations on indices and scalars that take no more than storing their result and reading it again:
+    /// an `arange` or a `linspace` and a little more.
+    const MOST_WITHOUT_MEMORY: u32 = 6;
+
+    /// True where computing an element again, wherever it is read, is no more work than reading it.
+    pub fn is_repeatable(self) -> bool {
+        self.operations <= if self.reads_memory { 1 } else { Self::MOST_WITHOUT_MEMORY }
+    }
+
+    /// The cost of an operation on values of these costs.
+    fn of(op: &FlowOp, inputs: impl Iterator<Item = Cost>) -> Self {
+        let start = Cost { operations: 0, reads_memory: matches!(op, FlowOp::Leaf(_)) };
+        let mut cost = inputs.fold(start, |sum, input| Cost {
+            operations: sum.operations.saturating_add(input.operations),
+            reads_memory: sum.reads_memory || input.reads_memory,
+        });
+        let is_free = op.is_given() || op.is_movement() || *op == FlowOp::Iota;
+        cost.operations = match (is_free, op.is_cheap()) {
+            (true, _) => cost.operations,
+            (false, true) => cost.operations.saturating_add(1),
+            (false, false) => Self::DEAR,
+        };
+        cost
+    }
 }
 
 /// An operation of the flow. As [`Op`], with reductions scheduled.
@@ -67,6 +94,11 @@ pub enum FlowOp {
     View(View),
     Reshape,
     SliceAssign(Region),
+    /// The axis, and the number of the node in the canonical graph, which knows what was recorded.
+    Gather {
+        axis: u32,
+        node: u32,
+    },
     Reduce(Reduction),
 }
 
@@ -129,6 +161,7 @@ impl FlowOp {
             FlowOp::View(_) => "view",
             FlowOp::Reshape => "reshape",
             FlowOp::SliceAssign(_) => "slice_assign",
+            FlowOp::Gather { .. } => "take",
             FlowOp::Reduce(reduction) => reduction.op.name(),
         }
     }
@@ -148,7 +181,7 @@ impl FlowOp {
             FlowOp::Unary(op) => op.is_cheap(),
             FlowOp::Binary(op) => op.is_cheap(),
             FlowOp::MulAdd | FlowOp::Select | FlowOp::Cast => true,
-            FlowOp::Reduce(_) | FlowOp::SliceAssign(_) => false,
+            FlowOp::Reduce(_) | FlowOp::SliceAssign(_) | FlowOp::Gather { .. } => false,
             FlowOp::Leaf(_) | FlowOp::Scalar(_) | FlowOp::Iota | FlowOp::View(_) | FlowOp::Reshape => true,
         }
     }
@@ -166,7 +199,7 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
     let mut flow = Flow { values: Vec::with_capacity(graph.nodes.len()), roots: Vec::new() };
     // Splitting a reduction adds values, so numbers shift.
     let mut number: Vec<ValueId> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
+    for (place, node) in graph.nodes.iter().enumerate() {
         let inputs: SmallVec<[ValueId; 3]> = node.inputs.iter().map(|input| number[*input as usize]).collect();
         let recorded = &node.node;
         let op = match (node.source, recorded.op()) {
@@ -184,6 +217,7 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
                 Op::View(view) => FlowOp::View((**view).clone()),
                 Op::Reshape => FlowOp::Reshape,
                 Op::SliceAssign(region) => FlowOp::SliceAssign((**region).clone()),
+                Op::Gather(gather) => FlowOp::Gather { axis: gather.axis, node: place as u32 },
                 Op::Reduce(op, reduced) => {
                     let operand = inputs[0];
                     let axes = tree::folded_axes(&flow.values[operand as usize], reduced);
@@ -213,12 +247,7 @@ impl Flow {
         let of_inputs = inputs.iter().map(|input| &self.values[*input as usize]);
         let reduce_depth = of_inputs.clone().map(|value| value.reduce_depth).max().unwrap_or(0)
             + u32::from(matches!(op, FlowOp::Reduce(_)));
-        let dearest = of_inputs.map(|value| value.cost).max().unwrap_or(Cost::Free);
-        let cost = match (op.is_given() || op.is_movement() || op == FlowOp::Iota, op.is_cheap(), dearest) {
-            (true, _, dearest) => dearest,
-            (false, true, Cost::Free) => Cost::OneCheap,
-            _ => Cost::Dear,
-        };
+        let cost = Cost::of(&op, of_inputs.map(|value| value.cost));
         self.values.push(Value { op, inputs, shape, dtype, order, at, cost, reduce_depth });
         self.values.len() as ValueId - 1
     }

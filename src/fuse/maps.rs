@@ -29,6 +29,10 @@ pub struct Map {
     pub points: u128,
     /// True where it reads each element of the value exactly once.
     pub is_bijective: bool,
+    /// True where it reads each element of the value, once or more often.
+    pub is_whole: bool,
+    /// True where it goes through indices that are values.
+    pub is_gathered: bool,
     /// Reductions it goes into.
     pub reductions: u32,
     /// Shape of the value it reads.
@@ -60,14 +64,17 @@ enum Step {
     Fold(SmallVec<[u32; 4]>, Shape, Option<i64>),
     /// Into the value written over a region.
     Region(Region),
+    /// To the elements at indices that are this value, along an axis.
+    Gather(ValueId, u32),
 }
 
 impl Maps {
     /// The identity over a shape.
     pub fn identity(&mut self, shape: &Shape) -> MapId {
         let points = elements(shape);
-        let step = Step::Start(shape.clone());
-        self.number(Map { points, is_bijective: true, reductions: 0, shape: shape.clone(), parent: None, step })
+        let (step, shape) = (Step::Start(shape.clone()), shape.clone());
+        let (is_bijective, is_whole, is_gathered) = (true, true, false);
+        self.number(Map { points, is_bijective, is_whole, is_gathered, reductions: 0, shape, parent: None, step })
     }
 
     /// What is known of a map.
@@ -81,12 +88,13 @@ impl Maps {
         let operand = &flow.values[value.inputs[which] as usize];
         let shape = operand.shape.clone();
         let outer = self.get(map);
-        let (points, is_bijective, reductions) = (outer.points, outer.is_bijective, outer.reductions);
+        let mut map_on = Map { shape: shape.clone(), parent: Some(map), ..outer.clone() };
+        let points = outer.points;
         match (&value.op, which) {
             (FlowOp::View(view), _) => self.through_view(map, view.clone(), shape),
             (FlowOp::Reshape, _) => {
-                let step = Step::Reshape(shape.clone());
-                self.number(Map { points, is_bijective, reductions, shape, parent: Some(map), step })
+                map_on.step = Step::Reshape(shape);
+                self.number(map_on)
             }
             (FlowOp::Reduce(Reduction { axes, split, .. }), _) => {
                 let chunk = match split {
@@ -102,18 +110,34 @@ impl Maps {
                 {
                     return *parent;
                 }
-                let points = match chunk {
+                map_on.points = match chunk {
                     // All the chunks together read each element once.
                     Some(_) => elements(&shape),
                     None => points * (elements(&shape) / elements(&value.shape).max(1)),
                 };
-                let step = Step::Fold(axes.clone(), shape.clone(), chunk);
-                let reductions = reductions + 1;
-                self.number(Map { points, is_bijective: false, reductions, shape, parent: Some(map), step })
+                map_on.step = Step::Fold(axes.clone(), shape, chunk);
+                map_on.is_bijective = false;
+                map_on.reductions += 1;
+                self.number(map_on)
             }
             (FlowOp::SliceAssign(region), 1) => {
-                let step = Step::Region(region.clone());
-                self.number(Map { points, is_bijective: false, reductions, shape, parent: Some(map), step })
+                map_on.step = Step::Region(region.clone());
+                map_on.is_bijective = false;
+                self.number(map_on)
+            }
+            (FlowOp::Gather { axis, .. }, 0) => {
+                map_on.step = Step::Gather(value.inputs[1], *axis);
+                (map_on.is_bijective, map_on.is_whole, map_on.is_gathered) = (false, false, true);
+                self.number(map_on)
+            }
+            // The indices stretch where their extent is one.
+            (FlowOp::Gather { .. }, _) if shape != value.shape => {
+                let stretched = |(axis, (&own, &extent)): (usize, (&usize, &usize))| match own == extent {
+                    true => AxisMap::whole(axis as u32),
+                    false => AxisMap::at(0),
+                };
+                let axes = shape.iter().zip(&value.shape).enumerate().map(stretched).collect();
+                self.through_view(map, View { axes }, shape)
             }
             // Element for element.
             _ => map,
@@ -158,10 +182,11 @@ impl Maps {
             return reader;
         }
         // Each element once: as many points as elements, and no axis of the operand is cut short.
-        let is_whole = view.axes.iter().zip(&shape).all(|(map, extent)| is_whole_axis(map, *extent, &outer.shape));
-        let is_bijective = outer.is_bijective && outer.points == elements(&shape) && is_whole;
-        let (points, reductions) = (outer.points, outer.reductions);
-        self.number(Map { points, is_bijective, reductions, shape, parent: Some(parent), step: Step::View(view) })
+        let reads_all = view.axes.iter().zip(&shape).all(|(map, extent)| is_whole_axis(map, *extent, &outer.shape));
+        let is_bijective = outer.is_bijective && outer.points == elements(&shape) && reads_all;
+        let is_whole = outer.is_whole && reads_all;
+        let outer = outer.clone();
+        self.number(Map { is_bijective, is_whole, shape, parent: Some(parent), step: Step::View(view), ..outer })
     }
 
     fn number(&mut self, map: Map) -> MapId {

@@ -6,6 +6,7 @@
 mod dot;
 pub mod flow;
 mod maps;
+mod order;
 mod partition;
 mod tree;
 

@@ -8,14 +8,15 @@
 //! wait for each other in a circle.
 
 use lazuli_codegen::Tree;
-use petgraph::algo::{has_path_connecting, toposort};
+use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::flow::{Cost, Flow, FlowOp, Reduction, Split, ValueId};
+use super::flow::{Flow, FlowOp, Reduction, Split, ValueId};
 use super::maps::{MapId, Maps};
-use crate::error::{Error, Result};
+use super::order::launch_order;
+use crate::error::Result;
 use crate::shape::Shape;
 
 /// Groups past which outputs are no longer gathered into one kernel: the search for circles would cost more than a launch.
@@ -45,6 +46,10 @@ pub enum Reason {
     SeveralMaps,
     /// It is read in more places than it has elements.
     Broadcast,
+    /// It is read at indices that are values themselves, and costs more than reading it.
+    Gathered,
+    /// It is a gather of which only a part is read, and all of its indices must be checked.
+    PartOfGather,
     /// Several kernels read it.
     SeveralKernels,
     /// The reader would hold too many operations.
@@ -66,6 +71,8 @@ impl std::fmt::Display for Reason {
             Reason::FusionOff => "fusion is off",
             Reason::SeveralMaps => "its value is read through several index maps",
             Reason::Broadcast => "its value is broadcast into a larger space",
+            Reason::Gathered => "its value is read at computed indices",
+            Reason::PartOfGather => "only a part of the gather is read, and all of its indices are checked",
             Reason::SeveralKernels => "several kernels read its value",
             Reason::Operations => "the kernel that reads it holds as many operations as one may",
             Reason::Parameters => "the kernel that reads it has as many parameters as the device takes",
@@ -220,7 +227,7 @@ impl Partitioner<'_> {
             Some(reason) if is_root && uses.is_empty() => reason,
             Some(reason) => {
                 // Views and reshapes are index arithmetic in whoever reads them, fused or not.
-                let repeatable = value.op.is_movement() || (value.cost <= Cost::OneCheap && self.limits.fusion);
+                let repeatable = value.op.is_movement() || (value.cost.is_repeatable() && self.limits.fusion);
                 if repeatable && !is_root && self.repeat(id, &uses) {
                     return;
                 }
@@ -250,6 +257,13 @@ impl Partitioner<'_> {
         }
         if uses.iter().any(|(_, other)| *other != map) {
             return Some(Reason::SeveralMaps);
+        }
+        if self.maps.get(map).is_gathered {
+            return Some(Reason::Gathered);
+        }
+        // A bad index is an error also where its element is not asked for, whatever is fused.
+        if matches!(value.op, FlowOp::Gather { .. }) && !self.maps.get(map).is_whole {
+            return Some(Reason::PartOfGather);
         }
         let mut group = group;
         for &(other, _) in &uses[1..] {
@@ -416,7 +430,7 @@ impl Partitioner<'_> {
             seen += 1;
             match &value.op {
                 FlowOp::Reduce(reduction) if !matches!(reduction.split, Split::Chunks(_)) => return Some(id),
-                FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) => {}
+                FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) | FlowOp::Gather { .. } => {}
                 _ if seen > self.limits.operations => return None,
                 _ => worklist.extend(value.inputs.iter().filter(|input| {
                     let input = &self.flow.values[**input as usize];
@@ -674,13 +688,11 @@ impl Partitioner<'_> {
 
     /// Numbers the groups so that each comes after those it reads.
     fn finish(self) -> Result<Partition> {
-        let order = toposort(&self.graph, None)
-            .map_err(|_| Error::Internal("kernels that wait for each other in a circle".into()))?;
+        let order = launch_order(&self.graph)?;
         let mut groups: Vec<Option<Draft>> = self.groups.into_iter().map(Some).collect();
         let mut number = vec![0u32; groups.len()];
         let mut sorted = Vec::with_capacity(groups.len());
-        // Edges run from reader to read.
-        for index in order.into_iter().rev() {
+        for index in order {
             let Some(draft) = groups[index.index()].take() else { continue };
             if draft.sinks.is_empty() {
                 continue;

@@ -209,6 +209,7 @@ impl Canonical {
                 self.words.extend([tag::REDUCE, *op as u64]);
                 self.words.extend(axes.iter().map(|reduced| u64::from(*reduced)));
             }
+            Op::Gather(gather) => self.words.extend([tag::GATHER, u64::from(gather.axis)]),
             Op::SliceAssign(region) => {
                 self.words.push(tag::SLICE_ASSIGN);
                 for range in &region.axes {
@@ -270,4 +271,5 @@ mod tag {
     pub const RESHAPE: u64 = 10 << 32;
     pub const REDUCE: u64 = 11 << 32;
     pub const SLICE_ASSIGN: u64 = 12 << 32;
+    pub const GATHER: u64 = 13 << 32;
 }

@@ -4,6 +4,7 @@ use lazuli_codegen::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use smallvec::SmallVec;
 
 use crate::error::Error;
+use crate::shape::Shape;
 
 /// What a node computes from its inputs.
 #[derive(Clone, Debug)]
@@ -30,6 +31,9 @@ pub enum Op {
     Reshape,
     /// Folds the marked axes of its input away; the other axes keep their order.
     Reduce(ReduceOp, Box<AxisMask>),
+    /// The elements of the first input at the indices along one axis that the second one holds. Both have the result's rank;
+    /// along that axis the result is as long as the second, and along others the two broadcast.
+    Gather(Box<Gather>),
     /// The first input with the second written over a region of it.
     SliceAssign(Box<Region>),
     /// What could not be recorded. No inputs.
@@ -114,6 +118,21 @@ pub struct Range {
     pub extent: usize,
 }
 
+/// A gather: the axis, and how it was recorded, for the error of an index that is out of range.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Gather {
+    /// The axis of the inputs.
+    pub axis: u32,
+    /// The operation as the user called it.
+    pub op: &'static str,
+    /// The operand as the user gave it.
+    pub operand: Shape,
+    /// Its axis that is indexed; `None` for all of its elements.
+    pub operand_axis: Option<u32>,
+    /// The indices as the user gave them.
+    pub indices: Shape,
+}
+
 impl Op {
     /// The name in errors and traces.
     pub fn name(&self) -> &'static str {
@@ -129,6 +148,7 @@ impl Op {
             Op::View(_) => "view",
             Op::Reshape => "reshape",
             Op::Reduce(op, _) => op.name(),
+            Op::Gather(gather) => gather.op,
             Op::SliceAssign(_) => "slice_assign",
             Op::Failed(_) => "failed",
         }

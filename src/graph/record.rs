@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lazuli_codegen::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 use smallvec::{SmallVec, smallvec};
 
-use super::op::{AxisMap, AxisMask, Op, Range, Region, View};
+use super::op::{AxisMap, AxisMask, Gather, Op, Range, Region, View};
 use super::{Inputs, Node};
 use crate::error::{Error, Place};
 use crate::shape::{self, Order, Shape};
@@ -176,6 +176,34 @@ pub fn reduce(op: ReduceOp, x: &Arc<Node>, reduced: AxisMask, at: Place) -> Arc<
         other => other.clone(),
     };
     Node::pending(Op::Reduce(op, Box::new(reduced)), smallvec![x.clone()], result, x.dtype(), order, at)
+}
+
+/// The elements of `x` at `indices` along an axis. Both have one rank, and broadcast along the other axes.
+pub fn gather(x: &Arc<Node>, indices: &Arc<Node>, gather: Gather, at: Place) -> Arc<Node> {
+    if let Some(failed) = [x, indices].into_iter().find(|node| is_failed(node)) {
+        return failed.clone();
+    }
+    let axis = gather.axis as usize;
+    let along = |own: usize| match (own == axis, x.shape()[own], indices.shape()[own]) {
+        (true, _, extent) | (false, 1, extent) | (false, extent, 1) => Some(extent),
+        (false, extent, other) => (extent == other).then_some(extent),
+    };
+    let Some(result) = (0..x.shape().len()).map(along).collect::<Option<Shape>>() else {
+        let (lhs, rhs) = (gather.operand.to_vec(), gather.indices.to_vec());
+        return failed(Error::ShapeMismatch { op: gather.op, lhs, rhs, at }, x.dtype(), at);
+    };
+    match shape::element_count(&result) {
+        None => return failed(too_many_elements(gather.op, &result, at), x.dtype(), at),
+        Some(count) if count > 0 && x.shape()[axis] == 0 => {
+            let what = format!("{count} elements of an axis that has none");
+            let error = Error::InvalidArgument { op: gather.op, what, shape: gather.operand.to_vec(), at };
+            return failed(error, x.dtype(), at);
+        }
+        Some(_) => {}
+    }
+    let inputs: Inputs = smallvec![x.clone(), indices.clone()];
+    // Where elements come from says nothing of an order, so that it is the plain one.
+    Node::pending(Op::Gather(Box::new(gather)), inputs, result, x.dtype(), Order::RowMajor, at)
 }
 
 /// `x` with `value`, which must broadcast to the region's shape, written over the region. The caller has checked that the

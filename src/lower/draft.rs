@@ -1,6 +1,7 @@
 //! A kernel being built: the IR with numbers where the finished kernel has launch arguments.
 
 use lazuli_codegen::{AxisId, DType, Expr, Fold, IndexOp, Term, Tree, Var, VarType};
+use rustc_hash::FxHashMap;
 
 use super::linear::Linear;
 use crate::fuse::flow::ValueId;
@@ -22,6 +23,8 @@ pub struct Draft {
     pub reads: Vec<ValueId>,
     /// Values written; the buffers after those.
     pub writes: Vec<ValueId>,
+    /// Gathers whose indices are checked, in the order of their sites.
+    pub sites: Vec<ValueId>,
     /// Scalar slots used, with the types of their values.
     pub scalars: Vec<(u32, DType)>,
     /// Names of the operations, in order, for the kernel's name.
@@ -135,6 +138,8 @@ pub enum DraftExpr {
     Index(Linear),
     /// Arithmetic of an index and a number.
     IndexBinary(IndexOp, Var, i64),
+    /// An element as an index along an axis of this extent, checked for `sites[..]`.
+    CheckedIndex(Var, i64, usize),
     /// What has no numbers in it.
     Plain(Expr),
 }
@@ -182,6 +187,31 @@ impl Draft {
         AxisId(self.extents.len() as u32 - 1)
     }
 
+    /// True where a variable is computed from another, at whatever distance.
+    pub fn depends(&self, var: Var, on: Var) -> bool {
+        let mut uses: FxHashMap<Var, Vec<Var>> = FxHashMap::default();
+        for stmt in self.scopes.iter().flat_map(|scope| &scope.body) {
+            match stmt {
+                DraftStmt::Let(var, expr) => drop(uses.insert(*var, vars_of_expr(expr))),
+                DraftStmt::Reduce(scope, pass) => {
+                    let passes = self.scopes[*scope].repeat.iter().map(|repeat| &repeat.passes[*pass]);
+                    let folds = passes.flat_map(|pass| pass.folds.iter().chain(&pass.combined));
+                    folds.for_each(|fold| drop(uses.insert(fold.result, vec![fold.value])));
+                }
+                DraftStmt::Store(..) | DraftStmt::Loop(_) => {}
+            }
+        }
+        let mut worklist = vec![var];
+        while let Some(var) = worklist.pop() {
+            if var == on {
+                return true;
+            }
+            // Taken out, so that each is followed once.
+            worklist.extend(uses.remove(&var).unwrap_or_default());
+        }
+        false
+    }
+
     /// Calls `visit` with every index in the kernel.
     pub fn for_each_index(&self, mut visit: impl FnMut(&Linear)) {
         for scope in &self.scopes {
@@ -189,7 +219,10 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => visit(index),
                     DraftStmt::Store(_, index, _) => visit(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_))
+                    DraftStmt::Let(
+                        _,
+                        DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_),
+                    )
                     | DraftStmt::Reduce(..)
                     | DraftStmt::Loop(_) => {}
                 }
@@ -204,11 +237,35 @@ impl Draft {
                 match stmt {
                     DraftStmt::Let(_, DraftExpr::Load(_, index) | DraftExpr::Index(index)) => change(index),
                     DraftStmt::Store(_, index, _) => change(index),
-                    DraftStmt::Let(_, DraftExpr::IndexBinary(..) | DraftExpr::Plain(_))
+                    DraftStmt::Let(
+                        _,
+                        DraftExpr::IndexBinary(..) | DraftExpr::CheckedIndex(..) | DraftExpr::Plain(_),
+                    )
                     | DraftStmt::Reduce(..)
                     | DraftStmt::Loop(_) => {}
                 }
             }
+        }
+    }
+}
+
+/// The variables of an index.
+pub fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
+    index.terms.iter().filter_map(|(term, _)| match term {
+        Term::Var(var) => Some(*var),
+        Term::Axis(_) => None,
+    })
+}
+
+/// The variables that a value is computed from.
+pub fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
+    match expr {
+        DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
+        DraftExpr::IndexBinary(_, var, _) | DraftExpr::CheckedIndex(var, ..) => vec![*var],
+        DraftExpr::Plain(expr) => {
+            let mut vars = Vec::new();
+            expr.for_each_var(|var| vars.push(var));
+            vars
         }
     }
 }

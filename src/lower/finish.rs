@@ -7,7 +7,7 @@ use lazuli_codegen::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::draft::{Combined, Draft, DraftExpr, DraftStmt, Pass, Repeat, ScopeId, TOP};
+use super::draft::{Combined, Draft, DraftExpr, DraftStmt, Pass, Repeat, ScopeId, TOP, vars_of_expr, vars_of_index};
 use super::linear::Linear;
 use super::schedule::{is_wide, wide_axis};
 use crate::error::{Error, Result};
@@ -57,12 +57,15 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
     let body = finisher.top()?;
     let index = if fits_i32(draft) { IndexWidth::I32 } else { IndexWidth::I64 };
     let buffer = |access| move |value: &u32| BufferParam { dtype: flow.values[*value as usize].dtype, access };
-    let scratch = finisher.scratch.iter().map(|scratch| BufferParam {
+    let reads = draft.reads.iter().map(buffer(Access::Read));
+    let mut buffers: Vec<BufferParam> = reads.chain(draft.writes.iter().map(buffer(Access::Write))).collect();
+    if !draft.sites.is_empty() {
+        buffers.push(BufferParam { dtype: DType::I32, access: Access::Note });
+    }
+    buffers.extend(finisher.scratch.iter().map(|scratch| BufferParam {
         dtype: scratch.dtype,
         access: if scratch.is_zeroed { Access::Counter } else { Access::Scratch },
-    });
-    let reads = draft.reads.iter().map(buffer(Access::Read));
-    let buffers = reads.chain(draft.writes.iter().map(buffer(Access::Write))).chain(scratch).collect();
+    }));
     let kernel = Kernel {
         name: kernel_name(draft, flow),
         index,
@@ -265,7 +268,7 @@ impl Finisher<'_> {
             at.add_term(Term::Axis(*axis), points);
             points *= draft.extents[axis.0 as usize];
         }
-        let first = draft.reads.len() + draft.writes.len();
+        let first = draft.reads.len() + draft.writes.len() + usize::from(!draft.sites.is_empty());
         let mut scratch = |dtype, len: i64, is_zeroed| {
             self.scratch.push(Scratch { dtype, len: len as usize, is_zeroed });
             BufferId((first + self.scratch.len() - 1) as u32)
@@ -338,6 +341,13 @@ impl Finisher<'_> {
                 };
                 Expr::IndexBinary(*op, IndexOperand::Var(*var), operand)
             }
+            DraftExpr::CheckedIndex(value, extent, site) => Expr::CheckedIndex {
+                value: *value,
+                extent: self.size(Role::Operand(*value), *extent),
+                // The last one.
+                notes: BufferId((self.draft.reads.len() + self.draft.writes.len()) as u32),
+                site: *site as u32,
+            },
             DraftExpr::Plain(expr) => expr.clone(),
         })
     }
@@ -365,25 +375,6 @@ fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
         }
     }
     definitions
-}
-
-fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
-    index.terms.iter().filter_map(|(term, _)| match term {
-        Term::Var(var) => Some(*var),
-        Term::Axis(_) => None,
-    })
-}
-
-fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
-    match expr {
-        DraftExpr::Load(_, at) | DraftExpr::Index(at) => vars_of_index(at).collect(),
-        DraftExpr::IndexBinary(_, var, _) => vec![*var],
-        DraftExpr::Plain(expr) => {
-            let mut vars = Vec::new();
-            expr.for_each_var(|var| vars.push(var));
-            vars
-        }
-    }
 }
 
 /// Drops variables that nothing assigns any more, so that the number of dead ones is not part of the key.
@@ -424,6 +415,7 @@ fn rename_body(body: &mut [Stmt], rename: &mut impl FnMut(&mut Var)) {
                         operand(b, rename);
                     }
                     Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => rename(x),
+                    Expr::CheckedIndex { value, .. } => rename(value),
                     Expr::Binary(_, a, b) => {
                         rename(a);
                         rename(b);
@@ -474,7 +466,9 @@ fn fits_i32(draft: &Draft) -> bool {
     draft.for_each_index(|index| fits &= index.magnitude(|term| draft.range(term)) < limit);
     for scope in &draft.scopes {
         for stmt in &scope.body {
-            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number)) = stmt {
+            if let DraftStmt::Let(var, DraftExpr::IndexBinary(_, _, number) | DraftExpr::CheckedIndex(_, number, _)) =
+                stmt
+            {
                 let (low, high) = draft.vars[var.0 as usize].range;
                 fits &= number.saturating_abs() < limit && low > -limit && high < limit;
             }

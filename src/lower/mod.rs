@@ -7,6 +7,8 @@ mod linear;
 mod schedule;
 mod trace_group;
 
+pub use trace_group::same_data;
+
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
 
 pub use finish::Scratch;
@@ -31,6 +33,8 @@ pub struct Lowered {
     pub writes: Vec<ValueId>,
     /// Memory for each launch, the last buffers.
     pub scratch: Vec<Scratch>,
+    /// Gathers whose indices are checked, in the order of their sites. Where there are any, the notes are the last buffer.
+    pub sites: Vec<ValueId>,
 }
 
 /// Lowers group number `group`, whose space has at least one point.
@@ -48,5 +52,6 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         reads: draft.reads,
         writes: draft.writes,
         scratch: finished.scratch,
+        sites: draft.sites,
     })
 }

@@ -55,7 +55,7 @@ fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
     let along_rows = repeats.clone().all(|repeat| repeat.along_rows);
     let points = match (facts.is_cpu, along_rows) {
         (true, _) => 1,
-        (false, true) => (MAP_GROUP / tree.lanes).max(1),
+        (false, true) => (MAP_GROUP.min(facts.max_group) / tree.lanes).max(1),
         (false, false) => (facts.max_group / tree.lanes).clamp(1, 32),
     };
     // Rows are kept on the chip where a second pass comes, and where they fit.

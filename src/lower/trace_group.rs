@@ -1,5 +1,7 @@
 //! From a group to a draft: follows each output back to data, through views, as index arithmetic.
 
+mod gather;
+
 use lazuli_codegen::{AxisId, BinaryOp, DType, Expr, Fold, IndexOp, IndexOperand, ScalarId, Term, Tree, Var, VarType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -132,7 +134,7 @@ impl Tracer<'_> {
         }
         let value = &self.flow.values[id as usize];
         let at = self.fold_divisions(Linear::dot(coords, &value.order.strides(&value.shape)));
-        let read = self.draft.reads.iter().position(|read| self.same_data(*read, id)).unwrap_or_else(|| {
+        let read = self.draft.reads.iter().position(|read| same_data(self.flow, *read, id)).unwrap_or_else(|| {
             self.draft.reads.push(id);
             self.draft.reads.len() - 1
         });
@@ -140,15 +142,6 @@ impl Tracer<'_> {
         let var = self.assign(value.dtype, scope, DraftExpr::Load(read, at));
         self.values.insert((id, coords.clone()), var);
         var
-    }
-
-    /// True where two values lie in one buffer, with one element type.
-    fn same_data(&self, a: ValueId, b: ValueId) -> bool {
-        let (left, right) = (&self.flow.values[a as usize], &self.flow.values[b as usize]);
-        match (&left.op, &right.op) {
-            (FlowOp::Leaf(own), FlowOp::Leaf(other)) => own == other && left.dtype == right.dtype,
-            _ => a == b,
-        }
     }
 
     /// Depth of recursion: the operations and views of one group, which partition bounds.
@@ -186,6 +179,7 @@ impl Tracer<'_> {
                 let base = self.value(value.inputs[0], coords)?;
                 self.slice_assign(region, base, value.inputs[1], value.dtype, coords)?
             }
+            FlowOp::Gather { axis, .. } => self.gather(id, *axis as usize, coords)?,
             FlowOp::Reduce(reduction) => self.reduce(reduction, id, coords)?,
             FlowOp::Unary(op) => {
                 let x = self.value(value.inputs[0], coords)?;
@@ -493,6 +487,15 @@ impl Tracer<'_> {
             None => (*axis, Linear::default()),
         };
         axes.iter().map(coord).collect()
+    }
+}
+
+/// True where two values lie in one buffer, with one element type.
+pub fn same_data(flow: &Flow, a: ValueId, b: ValueId) -> bool {
+    let (left, right) = (&flow.values[a as usize], &flow.values[b as usize]);
+    match (&left.op, &right.op) {
+        (FlowOp::Leaf(own), FlowOp::Leaf(other)) => own == other && left.dtype == right.dtype,
+        _ => a == b,
     }
 }
 

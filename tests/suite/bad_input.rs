@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use lazuli::prelude::*;
 use lazuli::{Buffer, MemFlags};
-use ndarray::{Array1, Array2, ArrayD, IxDyn, ShapeBuilder, SliceInfoElem, arr1, s};
+use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, ShapeBuilder, SliceInfoElem, arr1, s};
 
 use crate::common::*;
 
@@ -276,8 +276,8 @@ fn more_elements_than_can_be_addressed() {
             device.zeros::<f32>([huge, 3]), "zeros";
             device.ones::<i8>([usize::MAX]), "ones";
             device.full([huge, huge, huge], 1u8), "full";
-            device.eye::<f32>(usize::MAX), "";
-            device.eye::<f32>(1 << 40), "";
+            device.eye::<f32>(usize::MAX), "eye";
+            device.eye::<f32>(1 << 33), "eye" "[8589934592, 8589934592]";
             device.arange(0.0f64, 1e300, 1e-300), "arange";
             device.arange(0.0f32, f32::INFINITY, 1.0), "arange";
             device.arange(i64::MIN, i64::MAX, 1), "arange";
@@ -632,5 +632,150 @@ fn a_failure_in_one_thread_leaves_the_others_their_values() {
             }
         });
         goes_on(device);
+    });
+}
+
+/// Name and recording of a reduction of floats, to floats, and what it makes of one element.
+type Single = (&'static str, fn(&Array<f32>, &[isize]) -> Array<f32>, fn(f32) -> f32);
+
+/// Every reduction of floats that has an error where there is nothing, and every one that has not.
+const REDUCTIONS: [Single; 14] = [
+    ("sum", |x, axes| x.sum_axes(axes), |v| v),
+    ("prod", |x, axes| x.prod_axes(axes), |v| v),
+    ("mean", |x, axes| x.mean_axes(axes), |v| v),
+    ("min", |x, axes| x.min_axes(axes), |v| v),
+    ("max", |x, axes| x.max_axes(axes), |v| v),
+    ("any", |x, axes| x.ne(0.0).any_axes(axes).cast(), |v| if v != 0.0 { 1.0 } else { 0.0 }),
+    ("all", |x, axes| x.ne(0.0).all_axes(axes).cast(), |v| if v != 0.0 { 1.0 } else { 0.0 }),
+    ("count_nonzero", |x, axes| x.count_nonzero_axes(axes).cast(), |v| if v != 0.0 { 1.0 } else { 0.0 }),
+    ("var", |x, axes| x.var_axes(axes, 0), |v| if v.is_finite() { 0.0 } else { f32::NAN }),
+    ("std", |x, axes| x.std_axes(axes, 0), |v| if v.is_finite() { 0.0 } else { f32::NAN }),
+    ("norm", |x, axes| x.norm_axes(axes, Norm::L1), f32::abs),
+    ("norm", |x, axes| x.norm_axes(axes, Norm::L2), f32::abs),
+    ("norm", |x, axes| x.norm_axes(axes, Norm::Max), f32::abs),
+    ("logsumexp", |x, axes| x.logsumexp_axes(axes), |v| v),
+];
+
+/// What it makes of nothing; none where that is an error.
+fn of_nothing(reduction: usize) -> Option<f32> {
+    [
+        Some(0.0),
+        Some(1.0),
+        Some(f32::NAN),
+        None,
+        None,
+        Some(0.0),
+        Some(1.0),
+        Some(0.0),
+        Some(f32::NAN),
+        Some(f32::NAN),
+        Some(0.0),
+        Some(0.0),
+        None,
+        None,
+    ][reduction]
+}
+
+#[test]
+fn axes_of_no_element_in_every_reduction() {
+    on_every(|device| {
+        for shape in [&[0usize][..], &[3, 0], &[0, 3], &[2, 0, 3], &[0, 0], &[1, 0, 1]] {
+            let x = device.zeros::<f32>(shape);
+            for (number, (name, record, _)) in REDUCTIONS.iter().enumerate() {
+                for axis in 0..shape.len() {
+                    let mut left = shape.to_vec();
+                    let extent = left.remove(axis);
+                    let y = record(&x, &[axis as isize]);
+                    match (left.contains(&0), of_nothing(number)) {
+                        (true, _) => same(&y, ArrayD::<f32>::zeros(IxDyn(&left))),
+                        (false, Some(right)) => {
+                            assert_eq!(extent, 0);
+                            let ours = values(&y);
+                            assert_eq!(ours.shape(), left);
+                            let is_right = |v: &f32| *v == right || (v.is_nan() && right.is_nan());
+                            assert!(ours.iter().all(is_right), "{name} of nothing: {ours}");
+                        }
+                        (false, None) => {
+                            let error = y.get().unwrap_err().to_string();
+                            assert!(error.contains(name) && error.contains("bad_input.rs"), "{error}");
+                            assert!(error.contains(&format!("{shape:?}")), "{error}");
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn axes_of_one_element_in_every_reduction() {
+    on_every(|device| {
+        let host = [3.5f32, -2.0, 0.0, f32::INFINITY, f32::NAN, f32::NEG_INFINITY, 1e-40];
+        for (shape, axis) in
+            [(vec![1, 7], 0), (vec![7, 1], 1), (vec![1, 7, 1], 0), (vec![1, 7, 1], 2), (vec![7, 1, 1], 1)]
+        {
+            let x = device.from_shape(shape.clone(), &host).unwrap();
+            let mut left = shape.clone();
+            left.remove(axis as usize);
+            for (name, record, single) in REDUCTIONS {
+                let y = record(&x, &[axis]);
+                assert_eq!(y.shape(), left);
+                for (ours, element) in flat(&y).into_iter().zip(host) {
+                    let right = single(element);
+                    // log(exp(x - x)) + x, exactly; a square of a subnormal is 0.
+                    let is_right =
+                        ours == right || (ours.is_nan() && right.is_nan()) || (name == "norm" && right == 1e-40);
+                    assert!(is_right, "{name} of {element}: {ours} where {right} is right");
+                }
+            }
+            same(&x.argmax_axis(axis), ArrayD::<i64>::zeros(IxDyn(&left)));
+            same(&x.argmin_axis_keep(axis).squeeze(), ArrayD::<i64>::zeros(IxDyn(&[7])));
+            let softmax = flat(&x.softmax(axis));
+            for (ours, element) in softmax.into_iter().zip(host) {
+                assert!(if element.is_finite() { ours == 1.0 } else { ours.is_nan() }, "softmax of {element}: {ours}");
+            }
+        }
+    });
+}
+
+#[test]
+fn nan_and_infinity_spoil_no_other_row() {
+    on_every(|device| {
+        for columns in [5usize, 100, 3000] {
+            let mut host = Array2::from_shape_fn((6, columns), |(i, j)| ((i * 37 + j * 11) % 23) as f32 * 0.25 - 2.0);
+            host[[1, columns / 2]] = f32::NAN;
+            host[[2, columns - 1]] = f32::INFINITY;
+            host[[3, 0]] = f32::NEG_INFINITY;
+            let (x, clean) = (device.to_device(&host).unwrap(), [0usize, 4, 5]);
+            let rest = device.to_device(&host.select(Axis(0), &clean)).unwrap();
+            for (name, record, _) in REDUCTIONS {
+                let (all, alone) = (values(&record(&x, &[1])), values(&record(&rest, &[1])));
+                assert_eq!(all.select(Axis(0), &clean), alone, "{name} of rows of {columns}");
+                let is_nan = |row: usize| all[[row]].is_nan();
+                match name {
+                    "any" | "all" | "count_nonzero" => assert!(!is_nan(1)),
+                    _ => assert!(is_nan(1), "{name} of a row with a NaN: {}", all[[1]]),
+                }
+            }
+            let at = values(&x.argmax_axis(1));
+            assert_eq!((at[[1]], at[[2]]), (columns as i64 / 2, columns as i64 - 1));
+            assert_eq!(values(&x.argmin_axis(1))[[3]], 0);
+            let p = values(&x.softmax(1));
+            let is_one = |row: &usize| (p.index_axis(Axis(0), *row).sum() - 1.0).abs() < 1e-4;
+            assert!(clean.iter().all(is_one), "softmax of rows of {columns}");
+        }
+    });
+}
+
+#[test]
+fn reductions_over_more_elements_than_an_i32_counts() {
+    on_fused(|device| {
+        let n = (1i64 << 31) + 9;
+        assert_eq!(device.arange(0i64, n, 1).max().item().unwrap(), n - 1, "the last element is reached");
+        let rows = device.from_slice(&[1u8, 2, 3]).unwrap().reshape([3, 1]).broadcast_to([3, 1 << 30]);
+        same(&rows.max_axis(1), arr1(&[1u8, 2, 3]).into_dyn());
+        same(&rows.slice(s![.., ..1 << 29]).max_axis(0).max().reshape([1]), arr1(&[3u8]).into_dyn());
+        let wide = device.full([1 << 16, (1 << 15) + 1], true);
+        assert!(wide.all().item().unwrap());
     });
 }

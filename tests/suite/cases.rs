@@ -1,5 +1,6 @@
 //! The cases of the project's list of failures that other array libraries had, by number, with what is of their kind.
 
+use lazuli::Array;
 use lazuli::prelude::*;
 use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, ShapeBuilder, arr1, arr2, s};
 
@@ -831,13 +832,236 @@ fn c40_grids_and_ranks_past_the_usual_limits() {
         assert!(flat(&x.sum_axis(1)).iter().all(|sum| *sum == 3.0));
         let a = device.arange(0.0f32, 131_074.0, 1.0).reshape([65_537, 1, 2]).permute(&[2, 1, 0]);
         assert_eq!((a + 1.0).slice(s![-1, -1, -1]).item().unwrap(), 131_074.0);
-        // C38: twenty-eight axes, ten of which reversal moves.
+    });
+}
+
+#[test]
+fn c40_more_rows_than_a_grid_axis_takes_in_every_kind_of_kernel() {
+    on_every(|device| {
+        let rows = 65_536 * 2 + 3;
+        let x = device.arange(0i64, rows, 1).reshape([rows as usize, 1]);
+        let wide = x.broadcast_to([rows as usize, 2]) * 2;
+        same(&wide.slice(s![-1, ..]), arr1(&[2 * (rows - 1); 2]).into_dyn());
+        same(&(wide.t() + wide.t()).slice(s![.., -1]), arr1(&[4 * (rows - 1); 2]).into_dyn());
+        assert_eq!(wide.max_axis(1).sum().item().unwrap(), rows * (rows - 1));
+        let centred = &wide - wide.min_axes_keep(&[1]);
+        assert!(!centred.ne(0).any().item().unwrap());
+        let last = device.from_slice(&[rows - 1, 0, -2]).unwrap();
+        same(&wide.take(&last, 0).slice(s![.., 1]), arr1(&[2 * (rows - 1), 0, 2 * (rows - 2)]).into_dyn());
+    });
+}
+
+#[test]
+fn c38_more_axes_than_anyone_needs() {
+    on_every(|device| {
+        // Twenty-eight axes, ten of which reversal moves.
         let mut shape = [2usize; 28];
         shape[10..].fill(1);
         let y = device.arange(0i32, 1024, 1).reshape(shape).t() + 0;
         assert_eq!(y.ndim(), 28);
         let reversed = (0..1024i32).map(|i| (i as u32).reverse_bits() as i32 >> 22 & 1023).collect::<Vec<_>>();
+        assert_eq!((reversed[1], reversed[3]), (512, 768));
         assert_eq!(flat(&y), reversed);
         assert_eq!(values(&y).index_axis(Axis(0), 0).len(), 1024);
+
+        let shape = [2usize, 3, 2, 3, 2, 3, 2, 3, 2];
+        let z = device.arange(0i64, 2592, 1).reshape(shape);
+        assert_eq!((z.t() * z.reshape(z.t().shape())).sum().item().unwrap(), 4_360_377_096);
+        // All axes but the outer ones folded, in both orders, and a gather along the middle one.
+        let host = Array1::from_iter(0..2592i64).into_shape_with_order(IxDyn(&shape)).unwrap();
+        let inner: Vec<isize> = (1..8).collect();
+        let mut right = host.clone();
+        for _ in 0..7 {
+            right = right.sum_axis(Axis(1));
+        }
+        same(&z.sum_axes(&inner), right.clone());
+        same(&z.t().sum_axes(&inner), right.t().to_owned());
+        let places = device.from_slice(&[1i32, 0, -1]).unwrap();
+        same(&z.take(&places, 4), host.select(Axis(4), &[1, 0, 1]));
+    });
+}
+
+#[test]
+fn c14_the_first_nan_is_the_least_and_the_greatest() {
+    on_every(|device| {
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        let mut long: Vec<f32> = (0..5000).map(|i| i as f32).collect();
+        long[2500] = nan;
+        for (host, at) in
+            [(vec![3.0, nan, 1.0, 5.0], 1), (vec![1.0, 2.0, nan], 2), (vec![inf, nan, -inf], 1), (long, 2500)]
+        {
+            let x = device.from_slice(&host).unwrap();
+            assert_eq!((x.argmax().item().unwrap(), x.argmin().item().unwrap()), (at, at));
+            assert_eq!((x.argmax_axis(0).item().unwrap(), x.argmin_axis(-1).item().unwrap()), (at, at));
+            // The element there is the extreme.
+            assert!(x.take(&x.argmax().reshape([1]), 0).item().unwrap().is_nan());
+            assert!(x.max().item().unwrap().is_nan() && x.min().item().unwrap().is_nan());
+            let computed = (&x * 2.0).exp();
+            assert_eq!(computed.argmax().item().unwrap(), at);
+        }
+    });
+}
+
+#[test]
+fn c14_in_every_float_type_and_along_every_axis() {
+    fn check<T: Real>(device: &Device) {
+        for axis in [0usize, 1] {
+            for (rows, columns) in [(3, 5), (70, 9), (4, 300)] {
+                let nan = (rows / 2, columns / 2);
+                let host = Array2::from_shape_fn((rows, columns), |(i, j)| match (i, j) == nan {
+                    true => T::rounded(f64::NAN),
+                    false => T::rounded(((i * 7 + j * 3) % 11) as f64 - 5.0),
+                });
+                let x = device.to_device(&host).unwrap();
+                let first = |beats: fn(f64, f64) -> bool| {
+                    host.map_axis(Axis(axis), |row| {
+                        let values: Vec<f64> = row.iter().map(|v| v.real()).collect();
+                        let best = values.iter().enumerate().fold(0, |best, (i, v)| {
+                            let wins = !values[best].is_nan() && (v.is_nan() || beats(*v, values[best]));
+                            if wins { i } else { best }
+                        });
+                        best as i64
+                    })
+                };
+                same(&x.argmax_axis(axis as isize), first(|a, b| a > b).into_dyn());
+                same(&x.argmin_axis(axis as isize), first(|a, b| a < b).into_dyn());
+            }
+        }
+    }
+    on_every(|device| {
+        check::<f16>(device);
+        check::<bf16>(device);
+        check::<f32>(device);
+        check::<f64>(device);
+    });
+}
+
+#[test]
+fn c17_sums_and_means_widen_before_they_overflow() {
+    on_every(|device| {
+        let most = device.from_slice(&[i32::MAX; 2]).unwrap();
+        assert_eq!(most.mean().item().unwrap(), 2_147_483_647.0f64);
+        assert_eq!(most.sum().item().unwrap(), 4_294_967_294i64);
+        let small = device.from_slice(&[100i8; 3]).unwrap();
+        assert_eq!((small.sum().item().unwrap(), small.mean().item().unwrap()), (300i64, 100.0f64));
+        assert_eq!(device.from_slice(&[255u8; 2]).unwrap().sum().item().unwrap(), 510u64);
+        let halves = device.from_slice(&[f16::from_f32(60_000.0); 2]).unwrap();
+        assert_eq!(halves.mean().item().unwrap(), f16::from_f32(60_000.0));
+        assert_eq!(device.ones::<bool>([300]).sum().item().unwrap(), 300i64);
+        // Of the same kind: what is computed before the fold, other axes and forms, and longer arrays.
+        assert_eq!((&most + 0).sum_axes_keep(&[0]).item().unwrap(), 4_294_967_294i64);
+        let many = device.full([70, 1000], 100i8);
+        same(&many.sum_axis(1), Array1::from_elem(70, 100_000i64).into_dyn());
+        same(&many.mean_axis(0), Array1::from_elem(1000, 100.0f64).into_dyn());
+        assert_eq!(device.full([100_000], f16::from_f32(600.0)).mean().item().unwrap(), f16::from_f32(600.0));
+        assert_eq!(device.full([100_000], bf16::ONE).sum().item().unwrap(), bf16::from_f32(99_840.0));
+        assert_eq!(device.full([3], u32::MAX).prod().item().unwrap(), u64::from(u32::MAX).wrapping_pow(3));
+        assert_eq!(device.full([2], i32::MIN).var(0).item().unwrap(), 0.0f64);
+        assert_eq!(device.full([4], 60_000u16).norm(Norm::L2).item().unwrap(), 120_000.0f64);
+    });
+}
+
+#[test]
+fn c26_subnormals_keep_their_value() {
+    on_every(|device| {
+        let close = |ours: Array<f32>, right: f32| {
+            let ours = ours.item().unwrap();
+            assert!(ours == right || (ours / right - 1.0).abs() < 3e-7, "{ours} where {right} is right");
+        };
+        let t = device.from_slice(&[1e-40f32]).unwrap();
+        close(t.log(), -92.103_41);
+        close(t.sqrt(), 9.999_973e-21);
+        close(&t / &t, 1.0);
+        close(&t * 1e30, 9.999_946e-11);
+        let least = device.from_slice(&[f32::from_bits(1)]).unwrap();
+        close(&least * f32::NEG_INFINITY, f32::NEG_INFINITY);
+        let small = device.from_slice(&[1e-10f32]).unwrap();
+        close(small.log1p(), 1e-10);
+        close(small.expm1(), 1e-10);
+        close(device.from_slice(&[f32::INFINITY]).unwrap().log1p(), f32::INFINITY);
+        // Stored, and reduced.
+        assert_eq!(flat(&(&least + &least)), [f32::from_bits(2)]);
+        assert_eq!(device.full([1000], f32::from_bits(3)).sum().item().unwrap(), f32::from_bits(3000));
+        assert_eq!(least.max().item().unwrap(), f32::from_bits(1));
+        assert_eq!(device.from_slice(&[0.0, f32::from_bits(1)]).unwrap().count_nonzero().item().unwrap(), 1);
+        assert_eq!(device.from_slice(&[f64::from_bits(1), 0.0]).unwrap().argmax().item().unwrap(), 0);
+    });
+}
+
+#[test]
+fn c36_an_index_out_of_range_is_an_error_and_the_device_goes_on() {
+    on_every(|device| {
+        let x = device.arange(0i64, 10, 1);
+        let of = |indices: &[i64]| x.take(&device.from_slice(indices).unwrap(), 0);
+        let refused = |array: Array<i64>, index: i64| {
+            let error = array.get().unwrap_err();
+            assert!(
+                matches!(error, Error::IndexOutOfRange { index: told, extent: 10, .. } if told == index),
+                "{error}"
+            );
+            let said = error.to_string();
+            assert!(said.contains("take") && said.contains("[10]") && said.contains("cases.rs"), "{said}");
+        };
+        refused(of(&[0, 2, 4, 8, 10]), 10);
+        refused(of(&[-11]), -11);
+        same(&of(&[-10]), arr1(&[0i64]).into_dyn());
+        same(&of(&[]), Array1::<i64>::zeros(0).into_dyn());
+        assert_eq!(x.sum().item().unwrap(), 45);
+        // With data on the device, a computed index, and within a reduction.
+        x.eval().unwrap();
+        refused(of(&[0, 10]), 10);
+        refused(x.take(&(&x + 1), 0), 10);
+        refused(x.take(&(&x + 1), 0).sum(), 10);
+        refused(x.reshape([10, 1]).broadcast_to([10, 3]).take(&(&x - 11), 0).sum_axis(0), -11);
+        assert_eq!(x.take(&(&x - 10), 0).sum().item().unwrap(), 45);
+    });
+}
+
+#[test]
+fn c47_a_loop_that_only_records_does_not_hold_every_step() {
+    fn steps(t: &mut Array<f32>, t1: &Array<f32>, count: usize) {
+        for _ in 0..count {
+            *t = &*t * 0.1 + t1 * (1.0 - 0.1);
+        }
+    }
+    let is = |t: &Array<f32>, right: f32| assert!(flat(t).iter().all(|v| (v - right).abs() < 1e-6), "{t}");
+    on_every(|device| {
+        let (mut t, t1) = (device.zeros::<f32>([4]), device.ones::<f32>([4]));
+        steps(&mut t, &t1, 1);
+        is(&t, 0.9);
+        steps(&mut t, &t1, 1);
+        is(&t, 0.99);
+        steps(&mut t, &t1, 998);
+        is(&t, 1.0);
+        // Evaluated at every step: what is alive is as much after a thousand as after ten.
+        t.eval().unwrap();
+        let after = |t: &mut Array<f32>, count: usize| {
+            for _ in 0..count {
+                steps(t, &t1, 1);
+                t.eval().unwrap();
+            }
+            device.counters().live_bytes
+        };
+        let few = after(&mut t, 10);
+        assert_eq!(after(&mut t, 1000), few);
+        is(&t, 1.0);
+    });
+    on_fused(|device| {
+        let (mut t, t1) = (device.zeros::<f32>([4]), device.ones::<f32>([4]));
+        let mut live = Vec::new();
+        for _ in 0..256 {
+            steps(&mut t, &t1, 1000);
+            t.eval().unwrap();
+            live.push(device.counters().live_bytes);
+        }
+        is(&t, 1.0);
+        assert_eq!(live.first(), live.last(), "live bytes do not grow with steps");
+        let mut t = device.zeros::<f32>([4]);
+        let before = device.counters();
+        steps(&mut t, &t1, 256_000);
+        assert_eq!(device.counters().live_bytes, before.live_bytes, "recording takes no memory of the device");
+        is(&t, 1.0);
+        let grown = device.counters().peak_bytes - before.peak_bytes.min(device.counters().peak_bytes);
+        assert!(grown <= 1 << 16, "{grown} bytes more at the peak of 256000 steps at once");
     });
 }

@@ -133,7 +133,11 @@ pub fn same_bits(ours: &ArrayD<f32>, theirs: &ArrayD<f32>, what: &str) {
     let differs = |pair: &(usize, (&f32, &f32))| pair.1.0.to_bits() != pair.1.1.to_bits();
     let mut different = ours.iter().zip(theirs).enumerate().filter(differs);
     if let Some((place, (a, b))) = different.next() {
-        panic!("{what}: {} of {} elements differ, first number {place}: {a} and {b}", different.count() + 1, ours.len());
+        panic!(
+            "{what}: {} of {} elements differ, first number {place}: {a} and {b}",
+            different.count() + 1,
+            ours.len()
+        );
     }
 }
 

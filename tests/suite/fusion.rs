@@ -674,3 +674,24 @@ fn a_wide_broadcast_of_a_costly_value_is_stored_once() {
         }
     });
 }
+
+#[test]
+fn a_little_arithmetic_on_indices_is_computed_where_it_is_read() {
+    on_each(|fused, unfused| {
+        let record = |device: &Device| {
+            let x = device.to_device(&host(300).into_shape_with_order((10, 30)).unwrap()).unwrap();
+            let columns = device.arange(0.0f32, 30.0, 1.0) * 2.0 + 1.0;
+            let rows = device.linspace(-1.0f32, 1.0, 10).insert_axis(1);
+            x * &columns + &rows - columns.flip(0)
+        };
+        let y = record(fused);
+        assert_eq!(launches(fused, || y.eval().unwrap()), 1);
+        same(&y, values(&record(unfused)));
+        let mask =
+            fused.arange(0i32, 30, 1).insert_axis(1).le(fused.arange(0i32, 30, 1)).select(1.0f32, 0.0).sum_axis(1);
+        assert_eq!(launches(fused, || mask.eval().unwrap()), 1, "a triangle reads nothing");
+        // A function of an index is dear like any other.
+        let wave = fused.arange(0.0f32, 30.0, 1.0).sin().broadcast_to([10, 30]) + 1.0;
+        assert_eq!(wave.explain().unwrap().kernels.len(), 2);
+    });
+}

@@ -28,4 +28,10 @@ mod reductions;
 
 mod rows;
 
+mod gather;
+
+mod statistics;
+
+mod properties;
+
 mod poclcount;

@@ -8,7 +8,7 @@ use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 
-use crate::common::device_names;
+use crate::common::names;
 
 /// One step of a program. Numbers choose operands and operations modulo what there is.
 #[derive(Clone, Debug)]
@@ -34,9 +34,8 @@ struct Program {
 fn program(exact: bool) -> impl Strategy<Value = Program> {
     let step = (any::<u8>(), any::<u8>(), any::<u8>(), any::<[u8; 3]>(), any::<[u8; 2]>())
         .prop_map(|(kind, dtype, op, operands, place)| Step { kind, dtype, op, operands, place });
-    (1usize..9, 1usize..40, any::<[bool; 4]>(), prop::collection::vec(step, 1..24)).prop_map(
-        move |(rows, columns, column_major, steps)| Program { rows, columns, column_major, steps, exact },
-    )
+    (1usize..9, 1usize..40, any::<[bool; 4]>(), prop::collection::vec(step, 1..24))
+        .prop_map(move |(rows, columns, column_major, steps)| Program { rows, columns, column_major, steps, exact })
 }
 
 /// What runs a program. All values have one shape, so that any two combine.
@@ -65,6 +64,12 @@ trait Machine {
     /// Folded along an axis (or both), and stretched back.
     fn fold<T: Kind>(&self, op: u8, exact: bool, x: &Self::Of<T>, axis: usize) -> Self::Of<T>;
     fn fold_bool(&self, op: u8, x: &Self::Of<bool>, axis: usize) -> Self::Of<bool>;
+    /// Each element replaced by that of its row or column which the other value says, counted from either end.
+    fn gather<T: Kind>(&self, x: &Self::Of<T>, places: &Self::Of<T>, axis: usize) -> Self::Of<T>;
+    /// Rows or columns in another order, some of them twice.
+    fn take<T: Kind>(&self, x: &Self::Of<T>, axis: usize, by: usize) -> Self::Of<T>;
+    /// Where the least or the greatest is along an axis, stretched back.
+    fn arg<T: Kind>(&self, greatest: bool, x: &Self::Of<T>, axis: usize) -> Self::Of<T>;
 }
 
 /// Element types with what both machines do to them.
@@ -207,9 +212,27 @@ macro_rules! float_kind {
                     5 => from(v.trunc()),
                     6 => from(v.round_ties_even()),
                     7 => from(1.0 / v),
-                    8 => from(if v > 0.0 { 1.0 } else if v < 0.0 { -1.0 } else { v }),
-                    9 => if v.is_nan() { from(1.0) } else { x },
-                    _ => if v.is_infinite() { from(0.0) } else { x },
+                    8 => from(if v > 0.0 {
+                        1.0
+                    } else if v < 0.0 {
+                        -1.0
+                    } else {
+                        v
+                    }),
+                    9 => {
+                        if v.is_nan() {
+                            from(1.0)
+                        } else {
+                            x
+                        }
+                    }
+                    _ => {
+                        if v.is_infinite() {
+                            from(0.0)
+                        } else {
+                            x
+                        }
+                    }
                 }
             }
             fn eager_binary(op: u8, a: Self, b: Self) -> Self {
@@ -249,13 +272,25 @@ macro_rules! float_kind {
                     4 => from(x % y),
                     5 => from(divided().0),
                     6 => from(divided().1),
-                    7 => if x.is_nan() || x < y { a } else { b },
-                    8 => if x.is_nan() || x > y { a } else { b },
+                    7 => {
+                        if x.is_nan() || x < y {
+                            a
+                        } else {
+                            b
+                        }
+                    }
+                    8 => {
+                        if x.is_nan() || x > y {
+                            a
+                        } else {
+                            b
+                        }
+                    }
                     _ => from(x.copysign(y)),
                 }
             }
             fn eager_mul_add(a: Self, b: Self, c: Self) -> Self {
-                let (to, from) = ($to, $from);
+                let to = $to;
                 $fused(to(a), to(b), to(c))
             }
             fn eager_compare(op: u8, a: Self, b: Self) -> bool {
@@ -357,8 +392,20 @@ macro_rules! integer_kind {
             }
             fn eager_unary(op: u8, x: Self) -> Self {
                 match op % 4 {
-                    0 => if $signed { (0 as $type).wrapping_sub(x) } else { x },
-                    1 => if x < (0 as $type) { (0 as $type).wrapping_sub(x) } else { x },
+                    0 => {
+                        if $signed {
+                            (0 as $type).wrapping_sub(x)
+                        } else {
+                            x
+                        }
+                    }
+                    1 => {
+                        if x < (0 as $type) {
+                            (0 as $type).wrapping_sub(x)
+                        } else {
+                            x
+                        }
+                    }
                     2 => ((x > 0) as i64 - (x < (0 as $type)) as i64) as $type,
                     _ => !x,
                 }
@@ -377,15 +424,39 @@ macro_rules! integer_kind {
                     2 => a.wrapping_mul(b),
                     3 => quotient,
                     4 => rest,
-                    5 => if floors { quotient.wrapping_sub(1) } else { quotient },
-                    6 => if floors { rest.wrapping_add(b) } else { rest },
+                    5 => {
+                        if floors {
+                            quotient.wrapping_sub(1)
+                        } else {
+                            quotient
+                        }
+                    }
+                    6 => {
+                        if floors {
+                            rest.wrapping_add(b)
+                        } else {
+                            rest
+                        }
+                    }
                     7 => a.min(b),
                     8 => a.max(b),
                     9 => a & b,
                     10 => a | b,
                     11 => a ^ b,
-                    12 => if outside { 0 } else { a << b },
-                    _ => if outside { if a < 0 { !0 } else { 0 } } else { a >> b },
+                    12 => {
+                        if outside {
+                            0
+                        } else {
+                            a << b
+                        }
+                    }
+                    _ => {
+                        if outside {
+                            if a < 0 { !0 } else { 0 }
+                        } else {
+                            a >> b
+                        }
+                    }
                 }
             }
             fn eager_mul_add(a: Self, b: Self, c: Self) -> Self {
@@ -424,7 +495,7 @@ integer_kind!(u16, neg |x: &Array<u16>| x.clone(), signed false);
 impl Kind for bool {
     const FLOAT: bool = false;
     fn seed(number: usize) -> Self {
-        number % 3 == 0
+        number.is_multiple_of(3)
     }
     fn bits(self) -> u64 {
         u64::from(self)
@@ -446,7 +517,7 @@ impl Kind for bool {
         lazy_compare_any(op, a, b)
     }
     fn lazy_fold(op: u8, _: bool, x: &Array<Self>, axes: &[isize]) -> Array<Self> {
-        if op % 2 == 0 { x.any_axes_keep(axes) } else { x.all_axes_keep(axes) }
+        if op.is_multiple_of(2) { x.any_axes_keep(axes) } else { x.all_axes_keep(axes) }
     }
     fn lazy_iota(device: &Device, n: usize) -> Array<Self> {
         device.arange(0i64, n as i64, 1).cast()
@@ -468,7 +539,7 @@ impl Kind for bool {
         eager_compare_any(op, a, b)
     }
     fn eager_fold(op: u8, a: Self, b: Self) -> Self {
-        if op % 2 == 0 { a | b } else { a & b }
+        if op.is_multiple_of(2) { a | b } else { a & b }
     }
     fn as_f64(self) -> f64 {
         f64::from(u8::from(self))
@@ -557,6 +628,19 @@ impl Machine for Lazy<'_> {
     fn fold_bool(&self, op: u8, x: &Array<bool>, axis: usize) -> Array<bool> {
         self.fold(op, true, x, axis)
     }
+    fn gather<T: Kind>(&self, x: &Array<T>, places: &Array<T>, axis: usize) -> Array<T> {
+        x.take_along_axis(&(places.cast::<i64>() % x.shape()[axis] as i64), axis as isize)
+    }
+    fn take<T: Kind>(&self, x: &Array<T>, axis: usize, by: usize) -> Array<T> {
+        let extent = x.shape()[axis] as i64;
+        let places = (self.0.arange(0i64, extent, 1) * by as i64) % extent - extent;
+        x.take(&places, axis as isize)
+    }
+    fn arg<T: Kind>(&self, greatest: bool, x: &Array<T>, axis: usize) -> Array<T> {
+        let axis = axis as isize;
+        let at = if greatest { x.argmax_axis_keep(axis) } else { x.argmin_axis_keep(axis) };
+        at.cast().broadcast_to(x.shape())
+    }
 }
 
 /// The oracle: ndarray, one step at a time.
@@ -644,6 +728,35 @@ impl Machine for Eager {
     fn fold_bool(&self, op: u8, x: &ArrayD<bool>, axis: usize) -> ArrayD<bool> {
         self.fold(op, true, x, axis)
     }
+    fn gather<T: Kind>(&self, x: &ArrayD<T>, places: &ArrayD<T>, axis: usize) -> ArrayD<T> {
+        let extent = x.shape()[axis] as i64;
+        // Other types go through f64, which holds not every i64.
+        let whole = |place: T| if T::DTYPE == lazuli::DType::I64 { place.bits() as i64 } else { i64::cast_from(place) };
+        ArrayD::from_shape_fn(x.raw_dim(), |i| {
+            let mut from = i.clone();
+            from[axis] = (whole(places[i]) % extent).rem_euclid(extent) as usize;
+            x[from]
+        })
+    }
+    fn take<T: Kind>(&self, x: &ArrayD<T>, axis: usize, by: usize) -> ArrayD<T> {
+        ArrayD::from_shape_fn(x.raw_dim(), |mut i| {
+            i[axis] = i[axis] * by % x.shape()[axis];
+            x[i]
+        })
+    }
+    fn arg<T: Kind>(&self, greatest: bool, x: &ArrayD<T>, axis: usize) -> ArrayD<T> {
+        let (beats, differs) = (if greatest { 2 } else { 0 }, 5);
+        let is_nan = |v: T| T::eager_compare(differs, v, v);
+        let first = x.map_axis(Axis(axis), |row| {
+            let best = (1..row.len()).fold(0, |best, i| {
+                let (old, new) = (row[best], row[i]);
+                let wins = !is_nan(old) && (is_nan(new) || T::eager_compare(beats, new, old));
+                if wins { i } else { best }
+            });
+            T::from_i64(best as i64)
+        });
+        first.insert_axis(Axis(axis)).broadcast(x.raw_dim()).expect("stretches").to_owned()
+    }
 }
 
 fn zip<T: Copy, U>(a: &ArrayD<T>, b: &ArrayD<T>, f: impl Fn(T, T) -> U) -> ArrayD<U> {
@@ -677,7 +790,7 @@ impl<M: Machine, T: Kind> Values<M, T> {
         let place = step.place[1] as usize;
         let condition = conditions[step.operands[2] as usize % conditions.len()].clone();
         let exact = program.exact;
-        let new = match step.kind % 15 {
+        let new = match step.kind % 19 {
             0 | 1 => machine.unary(step.op, exact, &a),
             2..=4 => machine.binary(step.op, exact, &a, &b),
             5 => machine.mul_add(&a, &b, &c),
@@ -689,6 +802,9 @@ impl<M: Machine, T: Kind> Values<M, T> {
             11 => machine.turn(&a),
             12 => machine.spread(&a, axis % 2, place),
             13 => machine.overwrite(&a, &b, place),
+            14 => machine.gather(&a, &b, axis % 2),
+            15 => machine.take(&a, axis % 2, 1 + place),
+            16 => machine.arg(step.op.is_multiple_of(2), &a, axis % 2),
             _ => machine.fold(step.op, exact, &a, axis),
         };
         conditions.push(machine.compare(step.op, &new, &b));
@@ -741,7 +857,8 @@ fn run<M: Machine>(machine: &M, program: &Program) -> Results<M> {
             18 => all.bf16s.0.push(machine.cast::<f32, bf16>(all.f32s.pick(from))),
             19 => all.u8s.0.push(machine.cast::<i64, u8>(all.i64s.pick(from))),
             20 => {
-                let (a, b) = (&all.bools[from as usize % all.bools.len()], &all.bools[step.op as usize % all.bools.len()]);
+                let (a, b) =
+                    (&all.bools[from as usize % all.bools.len()], &all.bools[step.op as usize % all.bools.len()]);
                 let new = match step.kind % 2 {
                     0 => machine.logic(step.op, a, b),
                     _ => machine.fold_bool(step.op, a, step.place[0] as usize),
@@ -811,12 +928,19 @@ fn eager_bits(program: &Program) -> Bits {
     ]
 }
 
-fn cases() -> u32 {
-    std::env::var("LAZULI_PROPERTY_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(48)
+fn device_names() -> Vec<String> {
+    names().to_vec()
 }
 
-fn check(exact: bool, property: impl Fn(&Program) -> Result<(), TestCaseError>) {
-    let mut runner = TestRunner::new(ProptestConfig { cases: cases(), failure_persistence: None, ..Default::default() });
+/// How many programs are tried: fewer where each of their kernels is compiled.
+fn cases(device: &str) -> u32 {
+    let asked = std::env::var("LAZULI_PROPERTY_CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(if device == "host" { 48 } else { 12 })
+}
+
+fn check(device: &str, exact: bool, property: impl Fn(&Program) -> Result<(), TestCaseError>) {
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: cases(device), failure_persistence: None, ..Default::default() });
     if let Err(failure) = runner.run(&program(exact), |program| property(&program)) {
         panic!("{failure}");
     }
@@ -840,7 +964,7 @@ fn same(left: &Bits, right: &Bits, what: &str) -> Result<(), TestCaseError> {
 fn fused_equals_unfused_bit_for_bit() {
     for name in device_names() {
         let (fused, unfused) = (open(&name, Config::default()), open(&name, Config::default().with_fusion(false)));
-        check(false, |program| {
+        check(&name, false, |program| {
             let together = lazy_bits(&fused, program).map_err(|error| TestCaseError::fail(error.to_string()))?;
             let apart = lazy_bits(&unfused, program).map_err(|error| TestCaseError::fail(error.to_string()))?;
             same(&together, &apart, &format!("{name}, fused and unfused"))
@@ -853,7 +977,7 @@ fn fused_equals_unfused_bit_for_bit() {
 fn exact_operations_give_the_oracles_bits_on_every_runtime() {
     for name in device_names() {
         let fused = open(&name, Config::default());
-        check(true, |program| {
+        check(&name, true, |program| {
             let got = lazy_bits(&fused, program).map_err(|error| TestCaseError::fail(error.to_string()))?;
             same(&got, &eager_bits(program), &format!("{name} and ndarray"))
         });
@@ -866,7 +990,7 @@ fn a_cached_kernel_equals_a_fresh_one() {
         // Room for one kernel and one plan: everything is compiled again and again.
         let small = open(&name, Config::default().with_kernel_cache(1).with_plan_cache(1));
         let large = open(&name, Config::default());
-        check(false, |program| {
+        check(&name, false, |program| {
             let first = lazy_bits(&large, program).map_err(|error| TestCaseError::fail(error.to_string()))?;
             let compiled = large.counters().compiles;
             let cached = lazy_bits(&large, program).map_err(|error| TestCaseError::fail(error.to_string()))?;

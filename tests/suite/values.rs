@@ -573,6 +573,34 @@ fn casts_from_f64() {
 }
 
 #[test]
+fn evenly_spaced_numbers_reach_from_end_to_end_of_the_type() {
+    fn check<T: Real>(device: &Device, most: T, tolerance: f64) {
+        let least = T::rounded(-most.real());
+        for n in [2usize, 3, 5, 1000] {
+            let (up, down) = (flat(&device.linspace(least, most, n)), flat(&device.linspace(most, least, n)));
+            assert_eq!((up[0], up[n - 1], down[0], down[n - 1]), (least, most, most, least));
+            for i in 0..n {
+                let right = most.real() * (2.0 * i as f64 / (n - 1) as f64 - 1.0);
+                let far = |ours: T| (ours.real() / 2.0 - right / 2.0).abs() > tolerance * most.real();
+                assert!(
+                    !far(up[i]) && !far(down[n - 1 - i]),
+                    "{i} of {n}: {} and {} for {right}",
+                    up[i],
+                    down[n - 1 - i]
+                );
+            }
+        }
+    }
+    on_every(|device| {
+        check(device, f32::MAX, 1e-6);
+        check(device, 3e38f32, 1e-6);
+        check(device, f64::MAX, 1e-14);
+        check(device, f16::MAX, 1e-3);
+        check(device, bf16::MAX, 1e-2);
+    });
+}
+
+#[test]
 fn made_arrays_have_numpys_elements() {
     fn check<T: Real>(device: &Device) {
         for (start, stop, n) in [(0.0, 1.0, 5usize), (-3.0, 7.0, 11), (1.0, 0.0, 3), (2.0, 2.0, 4), (5.0, 6.0, 1)] {

@@ -25,6 +25,11 @@ impl Emitter<'_> {
                 let is_named = matches!(expr, Expr::IndexBinary(crate::IndexOp::Div | crate::IndexOp::Rem, ..));
                 self.bind(var, text, "k", is_named);
             }
+            // Checked once, however often it is used.
+            Expr::CheckedIndex { .. } => {
+                let text = self.expression(var, expr);
+                self.bind(var, text, "k", true);
+            }
             _ => {
                 let text = self.expression(var, expr);
                 self.bind(var, text, "v", false);
@@ -67,6 +72,7 @@ impl Emitter<'_> {
                 let from = self.dtype(*index);
                 self.cast(from, dtype, &self.value(*index).clone())
             }
+            Expr::CheckedIndex { value, extent, notes, site } => self.checked_index(*value, *extent, *notes, *site),
             Expr::Unary(op, a) => self.unary(*op, self.dtype(*a), &self.value(*a).clone()),
             Expr::Binary(op, a, b) => {
                 let operand = self.dtype(*a);

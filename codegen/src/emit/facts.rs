@@ -306,6 +306,7 @@ fn operands(expr: &Expr) -> [Option<Var>; 3] {
         Expr::Load { .. } | Expr::Index(_) | Expr::Scalar(_) | Expr::Zero => [None; 3],
         Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => [index(a), index(b), None],
         Expr::IndexValue(a) | Expr::Unary(_, a) | Expr::Cast(a) => [Some(*a), None, None],
+        Expr::CheckedIndex { value, .. } => [Some(*value), None, None],
         Expr::Binary(_, a, b) => [Some(*a), Some(*b), None],
         Expr::MulAdd(a, b, c) => [Some(*a), Some(*b), Some(*c)],
         Expr::Select { condition, on_true, on_false } => [Some(*condition), Some(*on_true), Some(*on_false)],

@@ -74,7 +74,8 @@ impl Emitter<'_> {
             match (Elements::of(stmt), stmt) {
                 (Some(elements), _) => {
                     let is_last = number == last_fold && number == last_loop && rest_after_loop;
-                    have_left = self.emit_top_level(&elements, group, if is_last { Ending::First } else { Ending::All });
+                    have_left =
+                        self.emit_top_level(&elements, group, if is_last { Ending::First } else { Ending::All });
                 }
                 (None, Stmt::Store { .. }) if number < last_loop => {
                     self.guard = (group.tree.lanes > 1).then(|| Text::new("lane == 0", Binding::Equality));

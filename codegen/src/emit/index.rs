@@ -1,8 +1,9 @@
 //! Index arithmetic: addresses, and finding a point's indices from a linear number.
 
 use super::Emitter;
+use super::prelude::Section;
 use super::text::{Binding, Text};
-use crate::{Affine, AxisId, Coefficient, IndexOp, IndexOperand, IndexWidth, Term};
+use crate::{Affine, AxisId, BufferId, Coefficient, DType, IndexOp, IndexOperand, IndexWidth, SizeId, Term, Var};
 
 impl Emitter<'_> {
     /// `offset + index * stride + ...`
@@ -55,6 +56,27 @@ impl Emitter<'_> {
             IndexOp::Rem => Text::infix(&unsigned(a), "%", &unsigned(b), Binding::Product),
             IndexOp::Min => Text::call("min", &[a, b]),
             IndexOp::Max => Text::call("max", &[a, b]),
+        }
+    }
+
+    /// The call that checks an element as an index. An element past the end of a row, of which there is none, is not checked.
+    pub(super) fn checked_index(&mut self, value: Var, extent: SizeId, notes: BufferId, site: u32) -> Text {
+        self.prelude.section(Section::Indices);
+        let mut element = self.value(value).clone();
+        if self.dtype(value) == DType::U64 {
+            // As an i64 it would be negative; nothing is as long as this.
+            let longest = format!("{}u{}", i64::MAX, self.words.long_suffix);
+            element =
+                Text::cast(self.dialect.value_type(DType::I64), &Text::call("min", &[&element, &Text::atom(longest)]));
+        }
+        let notes = match site {
+            0 => Text::atom(self.names.buffer(notes)),
+            site => Text::new(format!("{} + {}", self.names.buffer(notes), 2 * site), Binding::Sum),
+        };
+        let call = Text::call("i64_checked_index", &[&element, &Text::atom(self.names.size(extent)), &notes]);
+        match &self.guard {
+            Some(guard) if self.facts.varies(value) => Text::choice(guard, &call, &Text::atom("0")),
+            _ => call,
         }
     }
 

@@ -90,7 +90,8 @@ impl Emitter<'_> {
     fn store_results(&mut self, places: &[String], values: &[String], condition: &str, group: Group) {
         let condition = condition.replace("lane", group.lane);
         let in_range = self.in_range.as_ref().map(|text| text.code.clone());
-        let conditions: Vec<String> = Some(condition).filter(|own| !own.is_empty()).into_iter().chain(in_range).collect();
+        let conditions: Vec<String> =
+            Some(condition).filter(|own| !own.is_empty()).into_iter().chain(in_range).collect();
         let head = if conditions.is_empty() { String::new() } else { format!("if ({}) ", conditions.join(" && ")) };
         for (place, value) in places.iter().zip(values) {
             self.out.line(&format!("{head}{place} = {value};"));

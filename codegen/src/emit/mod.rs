@@ -26,7 +26,7 @@ use std::collections::HashMap;
 
 use crate::dialect::Spelling;
 use crate::names::{Names, entry_name};
-use crate::{Access, AxisId, DType, Dialect, Kernel, Schedule, Span, Stmt, Var, VarType};
+use crate::{Access, AxisId, Combine, DType, Dialect, Kernel, Reduce, Schedule, Span, Stmt, Var, VarType};
 use elements::Kept;
 use facts::Facts;
 use group::Group;
@@ -95,8 +95,10 @@ pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
         return 0;
     }
     let results = kernel.body.iter().filter_map(|stmt| match stmt {
-        Stmt::Reduce(reduce) => Some(reduce.folds.iter().map(|fold| fold.result)),
-        _ => None,
+        Stmt::Reduce(Reduce { folds, .. }) | Stmt::Combine(Combine { folds, .. }) => {
+            Some(folds.iter().map(|fold| fold.result))
+        }
+        Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Loop(_) => None,
     });
     let element = |var: Var| match kernel.vars[var.0 as usize] {
         VarType::Value(dtype) if dtype.is_half() => DType::F32.size_bytes(),
@@ -179,7 +181,7 @@ impl<'a> Emitter<'a> {
                 Access::Read => format!("{}const {storage} *{} {name}", words.global, words.restrict),
                 Access::Write => format!("{}{storage} *{} {name}", words.global, words.restrict),
                 // Other groups write there too.
-                Access::Scratch | Access::Counter => format!("{}{storage} *{name}", words.global),
+                Access::Scratch | Access::Counter | Access::Note => format!("{}{storage} *{name}", words.global),
             });
         }
         let index = self.dialect.index_type(self.kernel.index);
@@ -189,7 +191,8 @@ impl<'a> Emitter<'a> {
         }
         let mut head = match self.schedule.threads() {
             Some(threads) => {
-                let is_kept = matches!(self.schedule, Schedule::Group { tree, steps, .. } if *steps > 0 && tree.lanes > 1);
+                let is_kept =
+                    matches!(self.schedule, Schedule::Group { tree, steps, .. } if *steps > 0 && tree.lanes > 1);
                 let at_once = (is_kept && threads < THREADS_AT_ONCE).then(|| THREADS_AT_ONCE / threads);
                 format!("{} {} void {entry}(", words.kernel, self.dialect.group_size(threads, at_once))
             }

@@ -23,6 +23,7 @@ pub(super) enum Section {
     Wide,
     LastGroup,
     AwaitGroups,
+    Indices,
 }
 
 impl Section {
@@ -51,6 +52,7 @@ impl Section {
             (Section::LastGroup, Dialect::OpenClC) => sections::LAST_GROUP_OPENCL_C,
             (Section::LastGroup, Dialect::CudaC) => sections::LAST_GROUP_CUDA_C,
             (Section::AwaitGroups, _) => sections::AWAIT_GROUPS_CUDA_C,
+            (Section::Indices, _) => sections::INDICES,
         }
     }
 }

@@ -89,6 +89,7 @@ fn is_cheap(kernel: &Kernel, stmt: &Stmt, group: &Group) -> bool {
             Expr::Scalar(_) | Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) => true,
             Expr::IndexLess(..) | Expr::IndexEqual(..) | Expr::IndexValue(_) => true,
             Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select { .. } | Expr::Cast(_) => false,
+            Expr::CheckedIndex { .. } => false,
         },
         Stmt::Store { .. } | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Loop(_) => false,
     }
@@ -155,6 +156,9 @@ fn renamed_expr(expr: &Expr, name: &mut dyn FnMut(Var) -> Var) -> Expr {
         Expr::IndexLess(a, b) => Expr::IndexLess(index(a, name), index(b, name)),
         Expr::IndexEqual(a, b) => Expr::IndexEqual(index(a, name), index(b, name)),
         Expr::IndexValue(a) => Expr::IndexValue(name(*a)),
+        Expr::CheckedIndex { value, extent, notes, site } => {
+            Expr::CheckedIndex { value: name(*value), extent: *extent, notes: *notes, site: *site }
+        }
         Expr::Unary(op, a) => Expr::Unary(*op, name(*a)),
         Expr::Binary(op, a, b) => Expr::Binary(*op, name(*a), name(*b)),
         Expr::MulAdd(a, b, c) => Expr::MulAdd(name(*a), name(*b), name(*c)),

@@ -31,6 +31,10 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
         (matrix_norm(), group(64, 1)),
         (mean_and_range(), group(256, 4)),
         (wide_rank(), linear(1)),
+        (gather(I64, IndexWidth::I32), linear(1)),
+        (gather(I64, IndexWidth::I32), linear(2)),
+        (gather(U64, IndexWidth::I64), INNER),
+        (gather_rows(), group(64, 4)),
     ]
     .into_iter()
     .map(|(kernel, schedule)| {
@@ -440,6 +444,47 @@ pub fn wide_rank() -> Kernel {
         &[(axes[0], Some(strides[2])), (axes[1], Some(strides[3])), (axes[2], Some(strides[4])), (axes[3], None)],
     );
     k.store(body, out, &here, less, false);
+    let body = std::mem::take(body);
+    k.finish(body)
+}
+
+/// `x[i] * w` for indices of an element type.
+pub fn gather(of: DType, width: IndexWidth) -> Kernel {
+    let mut k = Builder::new(&format!("take_{of}_mul_f32"));
+    k.kernel.index = width;
+    let (places, x, w, out, notes) = (k.input(of), k.input(F32), k.input(F32), k.output(F32), k.notes());
+    let i = k.parallel();
+    let extent = k.size();
+    let here = at(None, &[(i, None)]);
+    let body = &mut Vec::new();
+    let place = k.load(body, places, &here, true);
+    let place = k.index(body, Expr::CheckedIndex { value: place, extent, notes, site: 0 });
+    let x = k.load(body, x, &Affine { offset: None, terms: vec![(Term::Var(place), Coefficient::One)] }, false);
+    let w = k.load(body, w, &here, true);
+    let product = k.binary(body, Mul, x, w);
+    k.store(body, out, &here, product, true);
+    let body = std::mem::take(body);
+    k.finish(body)
+}
+
+/// The sums of some rows, and of some elements of each: an index for a row, and one for an element.
+pub fn gather_rows() -> Kernel {
+    let mut k = Builder::new("take_take_sum_f32");
+    let (rows, places, x, out, notes) = (k.input(I32), k.input(U8), k.input(F32), k.output(F32), k.notes());
+    let (i, j) = (k.parallel(), k.axis());
+    let (row_count, row_length, pitch) = (k.size(), k.size(), k.size());
+    let body = &mut Vec::new();
+    let row = k.load(body, rows, &at(None, &[(i, None)]), false);
+    let row = k.index(body, Expr::CheckedIndex { value: row, extent: row_count, notes, site: 0 });
+    let inner = &mut Vec::new();
+    let place = k.load(inner, places, &at(None, &[(j, None)]), true);
+    let place = k.index(inner, Expr::CheckedIndex { value: place, extent: row_length, notes, site: 1 });
+    let terms = vec![(Term::Var(row), Coefficient::Size(pitch)), (Term::Var(place), Coefficient::One)];
+    let x = k.load(inner, x, &Affine { offset: None, terms }, false);
+    let reduction =
+        Reduction { axes: vec![j], span: Span::Whole, tree: Tree { lanes: 64, width: 4 }, body: std::mem::take(inner) };
+    let sum = k.reduce(body, reduction, ReduceOp::Sum, x);
+    k.store(body, out, &at(None, &[(i, None)]), sum, false);
     let body = std::mem::take(body);
     k.finish(body)
 }

@@ -47,6 +47,11 @@ impl Builder {
         self.buffer(DType::U32, Access::Counter)
     }
 
+    /// The notes of bad indices; the last buffer.
+    pub fn notes(&mut self) -> BufferId {
+        self.buffer(DType::I32, Access::Note)
+    }
+
     fn buffer(&mut self, dtype: DType, access: Access) -> BufferId {
         self.kernel.buffers.push(BufferParam { dtype, access });
         BufferId(self.kernel.buffers.len() as u32 - 1)

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use lazuli_codegen::AxisId;
 use smallvec::SmallVec;
 
+use super::checked_index;
 use super::launch::{BoundAccess, Launch};
 use super::program::{AccessId, Mode, Reg, Step};
 use super::transfer;
@@ -206,6 +207,18 @@ impl<'a> Frame<'a> {
                         unsafe { transfer::scatter(registers[from.at()].bytes, self.at(*from), indices, data) }
                     } else {
                         self.launch.fault.store(true, Ordering::Relaxed);
+                    }
+                }
+                Step::CheckedIndex { to, from, extent, notes, site, unsigned, wide } => {
+                    let n = self.count(*wide);
+                    // SAFETY: index registers and those of i64 hold as many of them as the block has elements if wide.
+                    let (elements, indices) = unsafe {
+                        let elements = std::slice::from_raw_parts(self.at(*from).cast::<i64>(), n);
+                        (elements, transfer::uninitialised(self.at(*to).cast::<i64>(), n))
+                    };
+                    let extent = self.launch.sizes[extent.0 as usize];
+                    if !checked_index::check_all(elements, extent, *unsigned, indices) {
+                        self.launch.note(*notes, *site, checked_index::wrong(elements, extent, *unsigned));
                     }
                 }
                 Step::Index { to, access } => self.index(*to, *access),

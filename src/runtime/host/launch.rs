@@ -1,8 +1,8 @@
 //! One launch: a program joined with its arguments, checked, and dealt to threads.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use lazuli_codegen::{Coefficient, Kernel, SizeId, Span};
+use lazuli_codegen::{BufferId, Coefficient, Kernel, SizeId, Span};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -142,6 +142,22 @@ impl<'a> Launch<'a> {
         launch.block = launch.block_elements();
         launch.cut_into_tiles();
         Ok(launch)
+    }
+
+    /// Notes indices that are out of range, as [`Expr::CheckedIndex`](lazuli_codegen::Expr::CheckedIndex) says: the greatest
+    /// past the end, and the least below the start.
+    pub fn note(&self, notes: BufferId, site: u32, (high, low): (i32, i32)) {
+        let (data, length) = self.buffers[notes.0 as usize];
+        let first = 2 * i64::from(site);
+        if first + 1 >= length {
+            return self.fault.store(true, Ordering::Relaxed);
+        }
+        // SAFETY: both words lie in the buffer, are aligned, and are reached by atomics alone as long as the launch runs.
+        unsafe {
+            let words = data.cast::<i32>().add(first as usize);
+            AtomicI32::from_ptr(words).fetch_max(high, Ordering::Relaxed);
+            AtomicI32::from_ptr(words.add(1)).fetch_min(low, Ordering::Relaxed);
+        }
     }
 
     fn block_elements(&self) -> usize {

@@ -4,6 +4,7 @@
 //! its arguments (`launch`) and runs it block by block (`frame`): each step is one vectorised loop (`ops`, `math`) over some
 //! thousand elements that stay in the first-level cache.
 
+mod checked_index;
 mod frame;
 mod launch;
 mod lower;

@@ -26,6 +26,7 @@ impl Display for Printed<'_> {
                 Access::Write => "out ",
                 Access::Scratch => "scratch ",
                 Access::Counter => "count ",
+                Access::Note => "notes ",
             };
             write!(f, "{}{access}b{at}: {}", if at > 0 { ", " } else { "" }, buffer.dtype)?;
         }
@@ -131,6 +132,9 @@ impl Display for Shown<'_> {
             Expr::IndexLess(a, b) => write!(f, "{} < {}", Operand(*a), Operand(*b)),
             Expr::IndexEqual(a, b) => write!(f, "{} == {}", Operand(*a), Operand(*b)),
             Expr::IndexValue(a) | Expr::Cast(a) => write!(f, "v{} as _", a.0),
+            Expr::CheckedIndex { value, extent, notes, site } => {
+                write!(f, "checked_index(v{}, n{}, b{}[{}..])", value.0, extent.0, notes.0, 2 * site)
+            }
             Expr::Unary(op, a) => write!(f, "{}(v{})", op.name(), a.0),
             Expr::Binary(op, a, b) => write!(f, "{}(v{}, v{})", op.name(), a.0, b.0),
             Expr::MulAdd(a, b, c) => write!(f, "mul_add(v{}, v{}, v{})", a.0, b.0, c.0),

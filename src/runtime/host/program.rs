@@ -83,6 +83,9 @@ pub enum Step {
     Load { to: Reg, access: AccessId },
     /// Elements at computed indices.
     Gather { to: Reg, buffer: BufferId, index: Reg },
+    /// Elements, as i64, as indices along an axis; those out of range are noted and become 0. `unsigned`: the elements were
+    /// u64, of which those past the largest i64 look negative.
+    CheckedIndex { to: Reg, from: Reg, extent: SizeId, notes: BufferId, site: u32, unsigned: bool, wide: bool },
     /// An affine index as a value.
     Index { to: Reg, access: AccessId },
     /// One-operand operation.
@@ -197,6 +200,6 @@ pub struct Program {
     pub wide_bytes: usize,
     /// Element types of the buffers.
     pub buffers: Vec<DType>,
-    /// True for each buffer that is written.
+    /// True for each buffer that is written or noted in.
     pub written: Vec<bool>,
 }

@@ -120,6 +120,7 @@ fn makes(step: &Step, seen: &mut dyn FnMut(Reg)) {
         | Step::Load { to, .. }
         | Step::Gather { to, .. }
         | Step::Index { to, .. }
+        | Step::CheckedIndex { to, .. }
         | Step::Apply1 { to, .. }
         | Step::Apply2 { to, .. }
         | Step::Apply3 { to, .. } => seen(*to),
@@ -139,6 +140,7 @@ fn touches(step: &Step, accesses: &[Access], seen: &mut dyn FnMut(Reg)) {
     match step {
         Step::Index { access, .. } => accesses[access.0 as usize].wide.iter().for_each(|&(reg, _)| seen(reg)),
         Step::Splat { from, .. } | Step::Spread { from, .. } | Step::Store { from, .. } => seen(*from),
+        Step::CheckedIndex { from, .. } => seen(*from),
         Step::Gather { index, .. } => seen(*index),
         Step::Scatter { from, index, .. } => {
             seen(*from);

@@ -22,7 +22,8 @@ fn device() -> Option<OpenClRuntime> {
 }
 
 fn scale(runtime: &OpenClRuntime) -> OpenClExecutable {
-    let source = SourceText { text: SCALE, entry: "scale", name: "scale_f32", index: IndexWidth::I32, standard: Standard::V1_2 };
+    let source =
+        SourceText { text: SCALE, entry: "scale", name: "scale_f32", index: IndexWidth::I32, standard: Standard::V1_2 };
     runtime.compile_source(&source).unwrap()
 }
 
@@ -95,7 +96,8 @@ fn two_grid_axes_are_launched() {
     let text = "kernel void place(global long *y, const long columns) {
         y[get_global_id(1) * columns + get_global_id(0)] = get_global_id(1) * 100 + get_global_id(0);
     }";
-    let source = SourceText { text, entry: "place", name: "place_i64", index: IndexWidth::I64, standard: Standard::V1_2 };
+    let source =
+        SourceText { text, entry: "place", name: "place_i64", index: IndexWidth::I64, standard: Standard::V1_2 };
     let kernel = runtime.compile_source(&source).unwrap();
     let memory = runtime.allocate(8 * 8 * 6).unwrap();
     let grid = Grid { groups: [2, 3, 1], group: [4, 2, 1] };
@@ -142,6 +144,7 @@ fn a_source_that_does_not_compile_gives_log_options_and_source() {
         entry: "broken",
         name: "broken",
         index: IndexWidth::I32,
+        standard: Standard::V1_2,
     };
     let Err(Error::Compile { log, options, source_text, .. }) = runtime.compile_source(&source) else {
         panic!("it should not compile")
@@ -149,7 +152,8 @@ fn a_source_that_does_not_compile_gives_log_options_and_source() {
     assert!(log.contains("unheard_of"), "{log}");
     assert!(options.contains("-cl-std=CL1.2"), "{options}");
     assert_eq!(&*source_text, source.text);
-    let misnamed = SourceText { text: SCALE, entry: "scales", name: "scales", index: IndexWidth::I32, standard: Standard::V1_2 };
+    let misnamed =
+        SourceText { text: SCALE, entry: "scales", name: "scales", index: IndexWidth::I32, standard: Standard::V1_2 };
     let error = runtime.compile_source(&misnamed).map(drop).unwrap_err();
     assert!(error.to_string().contains("CL_INVALID_KERNEL_NAME"), "{error}");
 }

@@ -95,6 +95,31 @@ impl Lowering<'_> {
         Ok(value)
     }
 
+    pub(super) fn lower_checked_index(
+        &mut self,
+        var: Var,
+        extent: SizeId,
+        notes: BufferId,
+        site: u32,
+    ) -> Result<Value> {
+        let (value, from) = self.element(var)?;
+        let of_notes = self.buffer(notes, BufferAccess::Note)?;
+        if !from.is_integer() || of_notes != DType::I32 || extent.0 >= self.kernel.sizes {
+            return Err(self.malformed(format_args!("an index of {from}, noted as {of_notes}")));
+        }
+        let number = match cast::cast(from, DType::I64) {
+            Some(run) => self.apply1(run, VarType::Value(DType::I64), var.0 as usize)?,
+            None => value,
+        };
+        let at = if number.wide { self.spread(number, self.depth()) } else { number.reg };
+        // What was copied for every element of its row is ready where the rows are.
+        let depth = if at == number.reg { number.depth } else { self.depth() };
+        let checked = self.result(VarType::Index, number.wide, depth);
+        let (to, unsigned, wide) = (checked.reg, from == DType::U64, number.wide);
+        self.push(depth, Step::CheckedIndex { to, from: at, extent, notes, site, unsigned, wide });
+        Ok(checked)
+    }
+
     pub(super) fn lower_store(&mut self, buffer: BufferId, at: &Affine, var: Var) -> Result<()> {
         let dtype = self.buffer(buffer, BufferAccess::Write)?;
         let (value, held) = self.element(var)?;

@@ -105,7 +105,7 @@ fn lower_as(kernel: &Kernel, style: Style, serial: bool, keep: bool) -> Result<P
         narrow_bytes: 0,
         wide_bytes: 0,
         buffers: kernel.buffers.iter().map(|buffer| buffer.dtype).collect(),
-        written: kernel.buffers.iter().map(|buffer| buffer.access == BufferAccess::Write).collect(),
+        written: kernel.buffers.iter().map(|buffer| buffer.access != BufferAccess::Read).collect(),
     };
     place_registers(&mut program);
     Ok(program)
@@ -304,6 +304,9 @@ impl Lowering<'_> {
             Expr::IndexValue(var) => {
                 let value = self.index_variable(*var)?;
                 self.convert(*var, value, DType::I64, dtype)
+            }
+            Expr::CheckedIndex { value, extent, notes, site } => {
+                self.lower_checked_index(*value, *extent, *notes, *site)
             }
             Expr::Unary(op, a) => {
                 let (_, operand) = self.element(*a)?;
