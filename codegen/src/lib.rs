@@ -24,5 +24,5 @@ pub use ir::{
 };
 pub use op::{BinaryOp, ReduceOp, UnaryOp};
 pub use scalar::Scalar;
-pub use schedule::{DeviceFacts, Grid, LaneOrder, Placement, Schedule};
+pub use schedule::{DeviceFacts, Grid, LaneOrder, Placement, Schedule, tile_bytes};
 pub use verify::verify_kernel;

@@ -274,7 +274,7 @@ impl Finisher<'_> {
     }
 
     fn is_wide(&self, at: &Linear, scope: ScopeId) -> bool {
-        wide_axis(self.draft, self.schedule, scope).is_some_and(|(axis, width)| is_wide(at, axis, width))
+        wide_axis(self.draft, self.schedule, scope, at).is_some_and(|(axis, width)| is_wide(at, axis, width))
     }
 }
 

@@ -5,6 +5,7 @@ mod draft;
 mod finish;
 mod linear;
 mod schedule;
+mod tile;
 mod trace_group;
 
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};

@@ -1,9 +1,10 @@
 //! The schedule of a draft on a device: who takes which element, and which accesses are wide.
 
-use lazuli_codegen::{DType, DeviceFacts, LaneOrder, Placement, Schedule, Term, Tree};
+use lazuli_codegen::{AxisId, DType, DeviceFacts, LaneOrder, Placement, Schedule, Term, Tree};
 
 use super::draft::{Draft, DraftExpr, DraftStmt};
 use super::linear::Linear;
+use super::tile::{choose_tile, is_tiled};
 use crate::fuse::Group;
 use crate::fuse::flow::Flow;
 
@@ -11,7 +12,7 @@ use crate::fuse::flow::Flow;
 const WIDE_BYTES: usize = 16;
 
 /// Threads of a group of a map kernel, on GPUs and in OpenCL on a CPU.
-const MAP_GROUP: u32 = 256;
+pub const MAP_GROUP: u32 = 256;
 
 /// Chooses how the device runs the draft.
 pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &DeviceFacts) -> Schedule {
@@ -19,10 +20,14 @@ pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &Device
         return group_schedule(draft, tree, facts);
     }
     let threads = MAP_GROUP.min(facts.max_group);
-    match facts.is_cpu {
-        true => Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis },
-        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: gpu_placement(draft) },
+    if facts.is_cpu {
+        return Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis };
     }
+    choose_tile(draft, flow, facts).unwrap_or_else(|| Schedule::Map {
+        group: threads,
+        width: map_width(draft, flow),
+        placement: gpu_placement(draft),
+    })
 }
 
 /// Rows of a good length are dealt to the second grid axis, which saves each thread a division; short rows, and more rows
@@ -71,6 +76,25 @@ fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
     Schedule::Group { tree, points, lane_order, steps: if passes > 1 && fits { steps as u32 } else { 0 } }
 }
 
+/// A load or a store of a draft.
+pub struct Access<'d> {
+    pub at: &'d Linear,
+    pub dtype: DType,
+    pub is_read: bool,
+}
+
+/// The loads and stores of a draft.
+pub fn accesses<'d>(draft: &'d Draft, flow: &'d Flow) -> impl Iterator<Item = Access<'d>> {
+    draft.scopes.iter().flat_map(|scope| &scope.body).filter_map(|stmt| {
+        let (at, value, is_read) = match stmt {
+            DraftStmt::Let(_, DraftExpr::Load(read, at)) => (at, draft.reads[*read], true),
+            DraftStmt::Store(write, at, _) => (at, draft.writes[*write], false),
+            DraftStmt::Let(..) | DraftStmt::Reduce(..) | DraftStmt::Loop(_) => return None,
+        };
+        Some(Access { at, dtype: flow.values[value as usize].dtype, is_read })
+    })
+}
+
 /// Neighbours that a thread takes: as many as fill a wide access of the widest type, where every access that moves along
 /// the innermost axis can be wide; else one, so that neighbouring threads read neighbouring elements.
 fn map_width(draft: &Draft, flow: &Flow) -> u32 {
@@ -79,24 +103,26 @@ fn map_width(draft: &Draft, flow: &Flow) -> u32 {
     if draft.scopes.len() > 1 {
         return 1;
     }
-    let inner = Term::Axis(inner);
-    let mut accesses: Vec<(&Linear, DType)> = Vec::new();
-    for scope in &draft.scopes {
-        for stmt in &scope.body {
-            let (index, value) = match stmt {
-                DraftStmt::Let(_, DraftExpr::Load(read, index)) => (index, draft.reads[*read]),
-                DraftStmt::Store(write, index, _) => (index, draft.writes[*write]),
-                DraftStmt::Let(..) | DraftStmt::Reduce(..) | DraftStmt::Loop(_) => continue,
-            };
-            let through_var = index.terms.iter().any(|(term, _)| matches!(term, Term::Var(_)));
-            if index.factor(inner) != 0 || through_var {
-                accesses.push((index, flow.values[value as usize].dtype));
-            }
-        }
-    }
-    let widest = accesses.iter().map(|(_, dtype)| dtype.size_bytes()).max().unwrap_or(4);
-    let width = (WIDE_BYTES / widest).min(8) as u32;
-    if accesses.iter().all(|(index, _)| is_wide(index, inner, width)) { width } else { 1 }
+    let width = wide_width(draft, flow);
+    if accesses(draft, flow).all(|access| fits_width(access.at, inner, width)) { width } else { 1 }
+}
+
+/// Neighbours that fill a wide access of the widest type that is moved.
+pub fn wide_width(draft: &Draft, flow: &Flow) -> u32 {
+    let Some(&inner) = draft.parallel.last() else { return 1 };
+    let moving = accesses(draft, flow).filter(|access| moves(access.at, inner));
+    let widest = moving.map(|access| access.dtype.size_bytes()).max().unwrap_or(4);
+    (WIDE_BYTES / widest).min(8) as u32
+}
+
+/// True where an access stands still along the innermost axis or can be `width` wide.
+pub fn fits_width(at: &Linear, inner: AxisId, width: u32) -> bool {
+    !moves(at, inner) || is_wide(at, Term::Axis(inner), width)
+}
+
+/// True where an access moves along an axis, or may.
+fn moves(at: &Linear, axis: AxisId) -> bool {
+    at.factor(Term::Axis(axis)) != 0 || at.terms.iter().any(|(term, _)| matches!(term, Term::Var(_)))
 }
 
 /// True where `width` elements from an index that is a multiple of `width` along `along` are neighbours in memory, aligned
@@ -112,9 +138,13 @@ pub fn is_wide(index: &Linear, along: Term, width: u32) -> bool {
             .all(|(term, factor)| *term == along || (matches!(term, Term::Axis(_)) && aligned(*factor)))
 }
 
-/// The axis along which a scope's accesses are wide, and how wide, under a schedule.
-pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize) -> Option<(Term, u32)> {
+/// The axis along which an access of a scope may be wide, and how wide, under a schedule.
+pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize, at: &Linear) -> Option<(Term, u32)> {
     match schedule {
+        Schedule::Tile { width, across, .. } => {
+            let (inner, across) = (*draft.parallel.last()?, *draft.parallel.get(across as usize)?);
+            Some((Term::Axis(if is_tiled(at, across, inner) { across } else { inner }), width))
+        }
         Schedule::Map { width, .. } => draft.parallel.last().map(|axis| (Term::Axis(*axis), width)),
         Schedule::Group { tree, .. } => {
             let mut top = scope;

@@ -46,12 +46,22 @@ impl Emitter<'_> {
 
     /// Runs a body for neighbours of which the thread owns `width`, or fewer at the end of a row.
     pub(super) fn emit_for_neighbours(&mut self, body: &[Stmt], neighbours: Neighbours) {
+        self.emit_placed(body, neighbours, Place::Before);
+        self.emit_left(neighbours);
+        self.emit_wide_loads(body, neighbours);
+        self.emit_neighbour_loop(body, neighbours);
+    }
+
+    /// Names how many neighbours there are at the most, from the first to the end of the row.
+    pub(super) fn emit_left(&mut self, neighbours: Neighbours) {
         let index = self.dialect.index_type(self.kernel.index);
         let extent = self.extent(neighbours.axis).to_owned();
         let first = self.axes[neighbours.axis.0 as usize].code.clone();
-        self.emit_placed(body, neighbours, Place::Before);
         self.out.line(&format!("const {index} left = {extent} - {first};"));
-        self.emit_wide_loads(body, neighbours);
+    }
+
+    /// The loop over neighbours, once what is loaded of all of them is there, and their stores.
+    pub(super) fn emit_neighbour_loop(&mut self, body: &[Stmt], neighbours: Neighbours) {
         let stores = self.declare_wide_stores(body, neighbours);
         self.out.line("#pragma unroll");
         self.out.open(&format!("for (int v = 0; v < {}; ++v)", neighbours.width));

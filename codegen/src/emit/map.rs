@@ -82,7 +82,7 @@ impl Emitter<'_> {
         self.out.line(&format!("if (i{axis} >= {extent}) return;"));
     }
 
-    fn unsigned_suffix(&self) -> &'static str {
+    pub(super) fn unsigned_suffix(&self) -> &'static str {
         // A 64-bit sum is wide already; its quotient becomes unsigned by assignment.
         match self.kernel.index {
             IndexWidth::I32 => "u",

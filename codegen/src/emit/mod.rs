@@ -1,7 +1,7 @@
 //! Prints a kernel under a schedule as OpenCL C or CUDA C.
 //!
-//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map` and `group` lay the work out,
-//! `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `recompute` settles which
+//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map`, `tile` and `group` lay the work
+//! out, `rows` reads for several rows before it computes them, `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `recompute` settles which
 //! values a later loop computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and
 //! `index` print values.
 
@@ -17,8 +17,10 @@ mod map;
 mod operation;
 mod prelude;
 mod recompute;
+mod rows;
 mod serial;
 mod text;
+mod tile;
 mod writer;
 
 use std::collections::HashMap;
@@ -31,6 +33,7 @@ use facts::Facts;
 use group::Group;
 use prelude::{Prelude, Section};
 use text::Text;
+use tile::Tile;
 use writer::{LINE, Writer};
 
 /// What the emitter is told beside the kernel and its schedule.
@@ -61,6 +64,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
+        Schedule::Tile { group, side, width, across } => emitter.emit_tile(Tile::new(group, side, width, across)),
         Schedule::Group { tree, points, lane_order, steps } => {
             emitter.emit_group(Group { tree, points, lane_order, steps });
         }
@@ -85,10 +89,12 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
 
 /// Bytes of local (shared) memory that a group of the emitted kernel takes at the most: in CUDA C a warp needs none.
 pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
-    let Schedule::Group { tree, points, .. } = schedule else { return 0 };
-    if tree.lanes == 1 {
-        return 0;
-    }
+    let (tree, points) = match schedule {
+        Schedule::Map { .. } => return 0,
+        Schedule::Tile { side, .. } => return tile::local_memory_bytes(kernel, schedule, *side),
+        Schedule::Group { tree, .. } if tree.lanes == 1 => return 0,
+        Schedule::Group { tree, points, .. } => (tree, points),
+    };
     let results = kernel.body.iter().filter_map(|stmt| match stmt {
         Stmt::Reduce(reduce) => Some(reduce.folds.iter().map(|fold| fold.result)),
         _ => None,
@@ -126,6 +132,8 @@ struct Emitter<'a> {
     slots: Vec<Option<Text>>,
     /// The variables kept so far.
     kept: Vec<Kept>,
+    /// By variable: where it lies as it was read from memory, if that was done beforehand.
+    read: Vec<Option<Text>>,
     /// By axis: its index.
     axes: Vec<Text>,
     /// The condition under which the neighbour at hand exists, where it may not.
@@ -152,6 +160,7 @@ impl<'a> Emitter<'a> {
             value_names: vec![None; kernel.vars.len()],
             slots: vec![None; kernel.vars.len()],
             kept: Vec::new(),
+            read: vec![None; kernel.vars.len()],
             axes: (0..kernel.axes.len()).map(|axis| Text::atom(format!("i{axis}"))).collect(),
             guard: None,
             in_range: None,
@@ -247,6 +256,7 @@ impl Schedule {
         match *self {
             Schedule::Map { group, placement: crate::Placement::Linear, .. } => Some(group),
             Schedule::Map { placement: crate::Placement::InnerAxis, .. } => None,
+            Schedule::Tile { group, .. } => Some(group),
             Schedule::Group { tree, points, .. } => Some(tree.lanes * points),
         }
     }

@@ -39,11 +39,12 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
             Schedule::Map { width: 1, .. } => String::new(),
             Schedule::Map { width, .. } => format!("_x{width}"),
             Schedule::Group { tree: Tree { lanes: 1, .. }, .. } => "_cpu".to_owned(),
-            Schedule::Group { .. } => String::new(),
+            Schedule::Tile { .. } | Schedule::Group { .. } => String::new(),
         };
         (format!("{}{suffix}", kernel.name), kernel, schedule)
     })
     .chain(super::rows::all())
+    .chain(super::tiles::all())
     .collect::<Vec<_>>();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all

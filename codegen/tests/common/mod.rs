@@ -6,6 +6,7 @@ pub mod nvrtc;
 pub mod opencl;
 pub mod rows;
 pub mod run;
+pub mod tiles;
 
 use lazuli_codegen::*;
 
@@ -167,6 +168,6 @@ pub const fn columns(lanes: u32, points: u32, steps: u32) -> Schedule {
 pub const fn tree_of(schedule: &Schedule) -> Tree {
     match *schedule {
         Schedule::Group { tree, .. } => tree,
-        Schedule::Map { .. } => Tree::SERIAL,
+        Schedule::Map { .. } | Schedule::Tile { .. } => Tree::SERIAL,
     }
 }

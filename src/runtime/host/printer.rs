@@ -28,7 +28,7 @@ impl Display for Printed<'_> {
             write!(f, ", s{at}: {scalar}")?;
         }
         match schedule {
-            Schedule::Map { .. } => writeln!(f, ") {{ // blocks of neighbours")?,
+            Schedule::Map { .. } | Schedule::Tile { .. } => writeln!(f, ") {{ // blocks of neighbours")?,
             Schedule::Group { tree, .. } => {
                 writeln!(f, ") {{ // point by point, {} accumulators", tree.accumulators())?
             }
