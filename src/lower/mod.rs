@@ -46,3 +46,6 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         writes: draft.writes,
     })
 }
+
+#[cfg(all(test, feature = "opencl"))]
+mod as_gpu;

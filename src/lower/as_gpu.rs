@@ -1,0 +1,113 @@
+//! Schedules for GPUs, run from graph to values on an OpenCL CPU device that claims to be a GPU: what they compute is
+//! tested where there is no GPU.
+
+use std::sync::Arc;
+
+use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
+use ndarray::{Array2, ArrayD};
+
+use crate::config::Config;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::prelude::*;
+use crate::runtime::opencl::OpenClRuntime;
+use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
+
+/// An OpenCL device under other facts.
+struct Posing {
+    runtime: OpenClRuntime,
+    facts: DeviceFacts,
+}
+
+impl Runtime for Posing {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.runtime.allocate(bytes)
+    }
+
+    fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
+        self.runtime.upload(source, target, target_offset)
+    }
+
+    fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
+        self.runtime.download(source, source_offset, target)
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        lazuli_codegen::verify_kernel(kernel, &schedule).map_err(Error::Internal)?;
+        self.runtime.compile(kernel, schedule, contraction)
+    }
+
+    fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
+        self.runtime.launch(executable, arguments)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.runtime.synchronize()
+    }
+}
+
+/// A device that lowering takes for a GPU with so much local memory; `None`, aloud, where there is no OpenCL.
+fn gpu(local_memory_bytes: u32) -> Option<Device> {
+    let runtime = match OpenClRuntime::open(0, None) {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            println!("SKIP: {error}");
+            return None;
+        }
+    };
+    let facts = DeviceFacts { is_cpu: false, max_group: 1024, local_memory_bytes, ..runtime.facts().clone() };
+    let config = Config::default().with_disk_cache(false);
+    Some(Device::new("posing".into(), Arc::new(Posing { runtime, facts }), Vec::new(), config))
+}
+
+/// How the only kernel of an evaluation is run; then its values are compared.
+#[track_caller]
+fn schedule_of<T: Element>(ours: &Array<T>, right: &ArrayD<T>) -> String {
+    let explanation = ours.explain().unwrap();
+    assert_eq!(explanation.kernels.len(), 1, "{explanation}");
+    let found = ours.get().unwrap();
+    assert_eq!(found.shape(), right.shape());
+    let wrong = found.indexed_iter().zip(right).find(|((_, found), right)| found != right);
+    if let Some(((at, found), right)) = wrong {
+        panic!("at {at:?}: {found} where {right} is right\n{explanation}");
+    }
+    explanation.kernels[0].schedule.clone()
+}
+
+fn matrix<T: Element>(rows: usize, columns: usize, of: impl Fn(usize) -> T) -> Array2<T> {
+    Array2::from_shape_fn((rows, columns), |(i, j)| of(i * columns + j))
+}
+
+/// `x + y.t()` of a type, at sizes on either side of a tile's.
+fn sums<T: Element + Number + std::ops::Add<Output = T>>(device: &Device, of: impl Fn(usize) -> T) {
+    for (rows, columns) in [(32, 32), (33, 100), (64, 64), (65, 127), (128, 192), (160, 40)] {
+        let (x, y) = (matrix(rows, columns, &of), matrix(columns, rows, |i| of(i + 5)));
+        let ours = device.to_device(&x).unwrap() + device.to_device(&y).unwrap().t();
+        let right = Array2::from_shape_fn((rows, columns), |(i, j)| x[[i, j]] + y[[j, i]]);
+        let schedule = schedule_of(&ours, &right.into_dyn());
+        assert!(schedule.contains("Tile"), "{rows} by {columns} of {}: {schedule}", T::DTYPE);
+    }
+}
+
+#[test]
+fn a_turned_operand_of_any_type_goes_through_a_tile() {
+    for local_memory in [48 << 10, 16 << 10] {
+        let Some(device) = gpu(local_memory) else { return };
+        sums(&device, |i| (i % 1013) as f32);
+        sums(&device, |i| (i % 1013) as f64);
+        sums(&device, |i| f16::from_f32((i % 37) as f32));
+        sums(&device, |i| bf16::from_f32((i % 37) as f32));
+        sums(&device, |i| (i % 61) as i8);
+        sums(&device, |i| (i % 1013) as i16);
+        sums(&device, |i| i as u64);
+    }
+    let Some(device) = gpu(48 << 10) else { return };
+    let x = matrix(70, 90, |i| i % 3 == 0);
+    let y = matrix(90, 70, |i| i % 5 == 0);
+    let ours = device.to_device(&x).unwrap() & device.to_device(&y).unwrap().t();
+    assert!(schedule_of(&ours, &(&x & &y.t()).into_dyn()).contains("Tile"));
+}
