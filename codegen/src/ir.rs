@@ -281,6 +281,10 @@ pub struct Affine {
     pub offset: Option<SizeId>,
     /// A term appears at most once.
     pub terms: Vec<(Term, Coefficient)>,
+    /// With `(axis, n)`, the index of `axis`, which is one of the terms, counts n more than it is. So two loads of a stencil
+    /// are seen to read one element at different points: they are alike but for this number, which is structure and no
+    /// size. The same element may also be named by another offset, and is where no schedule cares.
+    pub ahead: Option<(AxisId, u32)>,
 }
 
 /// What an [`Affine`] scales.

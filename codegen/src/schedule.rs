@@ -51,6 +51,19 @@ pub enum Schedule {
         /// The place of the other axis in [`Kernel::parallel`]; not the last.
         across: u32,
     },
+    /// For bodies without reductions that read one element for several neighbouring points of the axis outside the innermost. Each
+    /// thread owns `width` neighbours along the innermost axis at each of `rows` neighbouring points of that axis, and
+    /// reads once what its points share: loads that are alike but for [`Affine::ahead`].
+    Rows {
+        /// Threads in a group.
+        group: u32,
+        /// Elements that a thread owns in each row (1, 2, 4, 8 or 16).
+        width: u32,
+        /// Rows that a thread owns.
+        rows: u32,
+        /// How a thread finds its point; runs of rows take the place of rows.
+        placement: Placement,
+    },
     /// Each run of `lanes` threads owns one point of the parallel axes; a group holds `points` of them. The top-level
     /// reductions all have this tree, and top-level loops are dealt to lanes likewise. Other stores are run by lane 0.
     Group {
@@ -106,15 +119,17 @@ impl Schedule {
             None => (1, 1),
         };
         match *self {
-            Schedule::Map { group, width, placement: Placement::Linear } => {
-                let threads = outer * inner.div_ceil(u64::from(width));
-                Grid { groups: [threads.div_ceil(u64::from(group)), 1, 1], group: [group, 1, 1] }
+            Schedule::Map { group, width, placement } => {
+                placement.grid(group.into(), inner.div_ceil(u64::from(width)), outer)
             }
-            Schedule::Map { group, width, placement: Placement::InnerAxis } => {
-                let columns = inner.div_ceil(u64::from(width));
-                let x = u64::from(group).min(columns.next_power_of_two());
-                let y = (u64::from(group) / x).clamp(1, outer.next_power_of_two());
-                Grid { groups: [columns.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
+            Schedule::Rows { group, width, rows, placement } => {
+                let runs = extents
+                    .iter()
+                    .rev()
+                    .skip(1)
+                    .enumerate()
+                    .map(|(place, &extent)| if place == 0 { extent.div_ceil(u64::from(rows)) } else { extent });
+                placement.grid(group.into(), inner.div_ceil(u64::from(width)), runs.product())
             }
             Schedule::Tile { group, side, across, .. } => {
                 let side = u64::from(side);
@@ -125,6 +140,20 @@ impl Schedule {
             }
             Schedule::Group { tree, points, .. } => {
                 Grid { groups: [(outer * inner).div_ceil(u64::from(points)), 1, 1], group: [tree.lanes * points, 1, 1] }
+            }
+        }
+    }
+}
+
+impl Placement {
+    /// The launch shape for so many points along the innermost axis and along all others together.
+    fn grid(self, group: u64, inner: u64, outer: u64) -> Grid {
+        match self {
+            Placement::Linear => Grid { groups: [(outer * inner).div_ceil(group), 1, 1], group: [group as u32, 1, 1] },
+            Placement::InnerAxis => {
+                let x = group.min(inner.next_power_of_two());
+                let y = (group / x).clamp(1, outer.next_power_of_two());
+                Grid { groups: [inner.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
             }
         }
     }

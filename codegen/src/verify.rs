@@ -56,6 +56,14 @@ fn verify_schedule(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
                 "a tile of neighbours is read one by one".to_owned()
             })
         }
+        Schedule::Rows { group, width, rows, .. } => {
+            check(group > 0, || "a group has no threads".to_owned())?;
+            check(matches!(width, 1 | 2 | 4 | 8 | 16) && matches!(rows, 2..=16), || {
+                format!("a thread cannot own {width} elements of each of {rows} rows")
+            })?;
+            check(kernel.parallel.len() > 1, || "rows lie along no axis".to_owned())?;
+            check_is_straight(&kernel.body)
+        }
         Schedule::Group { tree, points, steps, .. } => {
             check(tree.lanes.is_power_of_two() && tree.width.is_power_of_two(), || {
                 format!("a tree of {} lanes and width {} is not made of powers of two", tree.lanes, tree.width)
@@ -222,6 +230,11 @@ impl Verifier<'_> {
 
     fn affine(&self, at: &Affine) -> Result<(), String> {
         at.offset.map_or(Ok(()), |size| self.size(size))?;
+        if let Some((axis, by)) = at.ahead {
+            check(at.terms.iter().any(|(term, _)| *term == Term::Axis(axis)), || {
+                format!("an index is {by} ahead along axis {}, which it does not have", axis.0)
+            })?;
+        }
         for (position, (term, coefficient)) in at.terms.iter().enumerate() {
             check(!at.terms[..position].iter().any(|(other, _)| other == term), || {
                 format!("{term:?} appears twice in an index")

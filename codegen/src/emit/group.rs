@@ -21,7 +21,7 @@ impl Group {
     pub fn of(schedule: &Schedule) -> Option<Self> {
         match *schedule {
             Schedule::Group { tree, points, lane_order, steps } => Some(Self { tree, points, lane_order, steps }),
-            Schedule::Map { .. } | Schedule::Tile { .. } => None,
+            Schedule::Map { .. } | Schedule::Rows { .. } | Schedule::Tile { .. } => None,
         }
     }
 

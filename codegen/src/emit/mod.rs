@@ -64,6 +64,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
+        Schedule::Rows { width, rows, placement, .. } => emitter.emit_run_of_rows(width, rows, placement),
         Schedule::Tile { group, side, width, across } => emitter.emit_tile(Tile::new(group, side, width, across)),
         Schedule::Group { tree, points, lane_order, steps } => {
             emitter.emit_group(Group { tree, points, lane_order, steps });
@@ -90,7 +91,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
 /// Bytes of local (shared) memory that a group of the emitted kernel takes at the most: in CUDA C a warp needs none.
 pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
     let (tree, points) = match schedule {
-        Schedule::Map { .. } => return 0,
+        Schedule::Map { .. } | Schedule::Rows { .. } => return 0,
         Schedule::Tile { side, .. } => return tile::local_memory_bytes(kernel, schedule, *side),
         Schedule::Group { tree, .. } if tree.lanes == 1 => return 0,
         Schedule::Group { tree, points, .. } => (tree, points),
@@ -254,8 +255,10 @@ impl Schedule {
     /// Threads in a group, where that is one number whatever the sizes.
     fn threads(&self) -> Option<u32> {
         match *self {
-            Schedule::Map { group, placement: crate::Placement::Linear, .. } => Some(group),
-            Schedule::Map { placement: crate::Placement::InnerAxis, .. } => None,
+            Schedule::Map { group, placement, .. } | Schedule::Rows { group, placement, .. } => match placement {
+                crate::Placement::Linear => Some(group),
+                crate::Placement::InnerAxis => None,
+            },
             Schedule::Tile { group, .. } => Some(group),
             Schedule::Group { tree, points, .. } => Some(tree.lanes * points),
         }

@@ -35,7 +35,7 @@ impl Tile {
 
 /// Bytes of local memory that the tiles of a kernel take.
 pub(super) fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule, side: u32) -> usize {
-    let reads = kernel.body.iter().filter_map(Read::of).filter(|read| schedule.is_tiled(kernel, read.at));
+    let reads = kernel.body.iter().filter_map(Read::of).filter(|read| schedule.is_tiled(kernel, &read.at));
     reads.map(|read| tile_bytes(side, kernel.buffers[read.buffer.0 as usize].dtype)).sum()
 }
 
@@ -45,12 +45,12 @@ impl Emitter<'_> {
         let Some((&inner, outer)) = kernel.parallel.split_last() else { return };
         let across = outer[tile.across as usize];
         self.emit_corner(tile, across, inner);
-        let reads: Vec<Read<'_>> = kernel
+        let reads: Vec<Read> = kernel
             .body
             .iter()
             .filter(|stmt| self.facts.is_live(stmt))
             .filter_map(Read::of)
-            .filter(|read| self.schedule.is_tiled(kernel, read.at))
+            .filter(|read| self.schedule.is_tiled(kernel, &read.at))
             .map(|read| Read { wide: tile.width > 1, ..read })
             .collect();
         let tiles = self.declare_tiles(&reads, tile);
@@ -122,8 +122,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn declare_tiles(&mut self, reads: &[Read<'_>], tile: Tile) -> Vec<String> {
-        let declare = |read: &Read<'_>| {
+    fn declare_tiles(&mut self, reads: &[Read], tile: Tile) -> Vec<String> {
+        let declare = |read: &Read| {
             let (dtype, name) = (self.buffer_dtype(read.buffer), self.fresh_name("tile"));
             let (c_type, pitch) = (self.dialect.storage_type(dtype), tile_pitch(tile.side, dtype));
             self.out.line(&format!("{} {c_type} {name}[{} * {pitch}];", self.words.shared, tile.side));
@@ -133,7 +133,7 @@ impl Emitter<'_> {
     }
 
     /// Puts what was read into the tiles, row by row as it lies in memory; it will be found down the columns.
-    fn emit_fill(&mut self, reads: &[Read<'_>], names: &[String], tiles: &[String], tile: Tile) {
+    fn emit_fill(&mut self, reads: &[Read], names: &[String], tiles: &[String], tile: Tile) {
         let rows = tile.rows(AxisId(0));
         let row = Text::infix(&Text::atom("y"), "+", &rows.passed(), Binding::Sum).code;
         let neighbours = tile.width > 1;
@@ -145,7 +145,7 @@ impl Emitter<'_> {
             let pitch = tile_pitch(tile.side, self.buffer_dtype(read.buffer));
             lines.push(format!("{tile_name}[({row}) * {pitch} + {into}] = {name}{element};"));
             let back = format!("{tile_name}[{column} * {pitch} + {row}]");
-            self.read[read.var.0 as usize] = Some(Text::atom(back));
+            self.read[read.vars[0].0.0 as usize] = Some(Text::atom(back));
         }
         if neighbours {
             self.out.line("#pragma unroll");
