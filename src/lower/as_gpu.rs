@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
-use ndarray::{Array2, ArrayD};
+use ndarray::{Array2, ArrayD, s};
 
 use crate::config::Config;
 use crate::device::Device;
@@ -110,4 +110,50 @@ fn a_turned_operand_of_any_type_goes_through_a_tile() {
     let y = matrix(90, 70, |i| i % 5 == 0);
     let ours = device.to_device(&x).unwrap() & device.to_device(&y).unwrap().t();
     assert!(schedule_of(&ours, &(&x & &y.t()).into_dyn()).contains("Tile"));
+}
+
+fn wave(rows: usize, columns: usize) -> Array2<f32> {
+    matrix(rows, columns, |i| ((i * 7919) % 1009) as f32 / 8.0)
+}
+
+#[test]
+fn a_stencil_shares_the_reads_of_its_rows() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns) in [(6, 34), (7, 300), (66, 130), (100, 67), (9, 1030)] {
+        let host = wave(rows, columns);
+        let u = device.to_device(&host).unwrap();
+        let around = u.slice(s![..-2, 1..-1]) + u.slice(s![2.., 1..-1]) + u.slice(s![1..-1, ..-2]);
+        let ours = (around + u.slice(s![1..-1, 2..])) * 0.25 - u.slice(s![1..-1, 1..-1]);
+        let right = Array2::from_shape_fn((rows - 2, columns - 2), |(i, j)| {
+            let around = host[[i, j + 1]] + host[[i + 2, j + 1]] + host[[i + 1, j]];
+            (around + host[[i + 1, j + 2]]) * 0.25 - host[[i + 1, j + 1]]
+        });
+        let schedule = schedule_of(&ours, &right.into_dyn());
+        assert!(schedule.contains("Rows") && schedule.contains("width: 1"), "{rows} by {columns}: {schedule}");
+    }
+}
+
+#[test]
+fn rows_are_shared_backwards_and_in_runs_of_neighbours() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = wave(70, 128);
+    let u = device.to_device(&host).unwrap();
+    // Upside down, and with a row between those that are read.
+    let down = u.flip(0);
+    let ours = down.slice(s![..-2, ..64]) - down.slice(s![2.., ..64]);
+    let right = Array2::from_shape_fn((68, 64), |(i, j)| host[[69 - i, j]] - host[[67 - i, j]]);
+    let schedule = schedule_of(&ours, &right.into_dyn());
+    assert!(schedule.contains("Rows") && schedule.contains("width: 4"), "{schedule}");
+    // Too far apart for a window.
+    let ours = u.slice(s![..-9, ..64]) - u.slice(s![9.., ..64]);
+    let right = Array2::from_shape_fn((61, 64), |(i, j)| host[[i, j]] - host[[i + 9, j]]);
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("Map"));
+    // Three axes: rows lie along the middle one.
+    let cube = host.into_shape_with_order((10, 14, 64)).unwrap();
+    let u = device.to_device(&cube).unwrap();
+    let ours = u.slice(s![1..-1, ..-2, 1..-1]) + u.slice(s![1..-1, 2.., 1..-1]) - u.slice(s![2.., 1..-1, 1..-1]);
+    let right = ndarray::Array3::from_shape_fn((8, 12, 62), |(i, j, k)| {
+        cube[[i + 1, j, k + 1]] + cube[[i + 1, j + 2, k + 1]] - cube[[i + 2, j + 1, k + 1]]
+    });
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("Rows"));
 }

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::draft::{Draft, DraftExpr, DraftStmt, ScopeId, TOP};
 use super::linear::Linear;
 use super::schedule::{is_wide, wide_axis};
+use super::windows::{Windows, find_windows};
 use crate::error::{Error, Result};
 use crate::fuse::flow::Flow;
 
@@ -34,6 +35,7 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         axis_list: Vec::new(),
         definitions: definitions(draft),
         emitted: vec![false; draft.vars.len()],
+        windows: matches!(schedule, Schedule::Rows { .. }).then(|| find_windows(draft)).flatten(),
     };
     for axis in &draft.parallel {
         finisher.axis(*axis);
@@ -68,6 +70,8 @@ struct Finisher<'a> {
     /// Where each variable is assigned: scope, and place in its body.
     definitions: Vec<Option<(ScopeId, usize)>>,
     emitted: Vec<bool>,
+    /// Reads that rows share, where a thread computes several.
+    windows: Option<Windows>,
 }
 
 /// What a number is for. Two numbers that are equal at some extents by chance should not share an argument, or each chance
@@ -119,7 +123,18 @@ impl Finisher<'_> {
                 (term, coefficient)
             })
             .collect();
-        Affine { offset, terms }
+        Affine { offset, terms, ahead: None }
+    }
+
+    /// The index of a read, which may be told as that of another some rows ahead.
+    fn read_affine(&mut self, read: usize, index: &Linear) -> Affine {
+        let place = self.windows.as_ref().and_then(|windows| Some((windows.axis, windows.place(read, index)?.clone())));
+        match place {
+            Some((axis, (first, ahead))) if ahead > 0 => {
+                Affine { ahead: Some((self.axis(axis), ahead)), ..self.affine(&first) }
+            }
+            _ => self.affine(index),
+        }
     }
 
     /// The top level: its stores and last passes, each after what it uses.
@@ -259,7 +274,7 @@ impl Finisher<'_> {
         Ok(match expr {
             DraftExpr::Load(read, at) => {
                 let wide = self.is_wide(at, scope);
-                Expr::Load { buffer: BufferId(*read as u32), at: self.affine(at), wide }
+                Expr::Load { buffer: BufferId(*read as u32), at: self.read_affine(*read, at), wide }
             }
             DraftExpr::Index(at) => Expr::Index(self.affine(at)),
             DraftExpr::IndexBinary(op, var, number) => {

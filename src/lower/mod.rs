@@ -7,6 +7,7 @@ mod linear;
 mod schedule;
 mod tile;
 mod trace_group;
+mod windows;
 
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
 

@@ -5,6 +5,7 @@ use lazuli_codegen::{AxisId, DType, DeviceFacts, LaneOrder, Placement, Schedule,
 use super::draft::{Draft, DraftExpr, DraftStmt};
 use super::linear::Linear;
 use super::tile::{choose_tile, is_tiled};
+use super::windows::{ROWS, find_windows};
 use crate::fuse::Group;
 use crate::fuse::flow::Flow;
 
@@ -23,23 +24,42 @@ pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &Device
     if facts.is_cpu {
         return Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis };
     }
-    choose_tile(draft, flow, facts).unwrap_or_else(|| Schedule::Map {
-        group: threads,
-        width: map_width(draft, flow),
-        placement: gpu_placement(draft),
-    })
+    if let Some(tile) = choose_tile(draft, flow, facts) {
+        return tile;
+    }
+    let width = map_width(draft, flow);
+    match shares_rows(draft) {
+        true => Schedule::Rows { group: threads, width, rows: ROWS, placement: gpu_placement(draft, ROWS) },
+        false => Schedule::Map { group: threads, width, placement: gpu_placement(draft, 1) },
+    }
 }
 
-/// Rows of a good length are dealt to the second grid axis, which saves each thread a division; short rows, and more rows
-/// than that axis takes, are counted through.
-fn gpu_placement(draft: &Draft) -> Placement {
+/// True where a thread gains by computing several rows: they read the same elements, and are long enough to fill groups.
+fn shares_rows(draft: &Draft) -> bool {
+    const SHORTEST_ROW: i64 = 32;
+    let extent = |axis: &AxisId| draft.extents[axis.0 as usize];
+    let is_long = draft.parallel.last().is_some_and(|inner| extent(inner) >= SHORTEST_ROW);
+    draft.scopes.len() == 1
+        && is_long
+        && find_windows(draft).is_some_and(|windows| extent(&windows.axis) >= i64::from(ROWS))
+}
+
+/// Rows of a good length are dealt to the second grid axis, which saves each thread a division; short rows, and more runs of
+/// `rows` rows than that axis takes, are counted through.
+fn gpu_placement(draft: &Draft, rows: u32) -> Placement {
     const SHORTEST_ROW: i64 = 256;
-    const MOST_ROWS: i64 = 65_535;
-    let extent = |axis: &lazuli_codegen::AxisId| draft.extents[axis.0 as usize];
+    const MOST_RUNS: i64 = 65_535;
+    let extent = |axis: &AxisId| draft.extents[axis.0 as usize];
     match draft.parallel.split_last() {
         Some((inner, outer)) if !outer.is_empty() && extent(inner) >= SHORTEST_ROW => {
-            let rows = outer.iter().fold(1i64, |rows, axis| rows.saturating_mul(extent(axis)));
-            if rows <= MOST_ROWS { Placement::InnerAxis } else { Placement::Linear }
+            let count = |axes: &[AxisId]| axes.iter().fold(1i64, |count, axis| count.saturating_mul(extent(axis)));
+            let runs = match outer.split_last() {
+                Some((axis, others)) => {
+                    count(others).saturating_mul((extent(axis) as u64).div_ceil(rows.into()) as i64)
+                }
+                None => 1,
+            };
+            if runs <= MOST_RUNS { Placement::InnerAxis } else { Placement::Linear }
         }
         _ => Placement::Linear,
     }
@@ -145,7 +165,9 @@ pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize, at: &Linear) -
             let (inner, across) = (*draft.parallel.last()?, *draft.parallel.get(across as usize)?);
             Some((Term::Axis(if is_tiled(at, across, inner) { across } else { inner }), width))
         }
-        Schedule::Map { width, .. } => draft.parallel.last().map(|axis| (Term::Axis(*axis), width)),
+        Schedule::Map { width, .. } | Schedule::Rows { width, .. } => {
+            draft.parallel.last().map(|axis| (Term::Axis(*axis), width))
+        }
         Schedule::Group { tree, .. } => {
             let mut top = scope;
             while draft.scopes[top].depth > 1 {
