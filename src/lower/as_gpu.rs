@@ -157,3 +157,51 @@ fn rows_are_shared_backwards_and_in_runs_of_neighbours() {
     });
     assert!(schedule_of(&ours, &right.into_dyn()).contains("Rows"));
 }
+
+#[test]
+fn short_axes_are_tiled_in_small_squares_or_computed_in_rows() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns, schedule) in
+        [(16, 500, "side: 16"), (300, 20, "side: 16"), (9, 200, "Rows"), (3, 1000, "rows: 3"), (500, 5, "Map")]
+    {
+        let (x, y) = (wave(rows, columns), wave(columns, rows));
+        let ours = device.to_device(&x).unwrap() - device.to_device(&y).unwrap().t();
+        let found = schedule_of(&ours, &(&x - &y.t()).into_dyn());
+        assert!(found.contains(schedule), "{rows} by {columns}: {found}");
+    }
+}
+
+#[test]
+fn many_operands_do_not_leave_the_registers() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let x = wave(130, 70);
+    let y: Vec<Array2<f32>> = (0..10).map(|k| wave(130, 70) + k as f32).collect();
+    let turned = device.to_device(&wave(70, 130)).unwrap();
+    let (mut ours, mut right) = (turned.t() + device.to_device(&x).unwrap(), &wave(70, 130).t() + &x);
+    for y in &y {
+        ours = ours + device.to_device(y).unwrap();
+        right += y;
+    }
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("side: 32"));
+}
+
+#[test]
+fn neighbours_that_are_not_aligned_are_loaded_one_by_one() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = wave(1, 4099).into_shape_with_order(4099).unwrap();
+    let x = device.to_device(&host).unwrap();
+    let shifted = schedule_of(
+        &(x.slice(s![1..]) + x.slice(s![..-1])),
+        &(&host.slice(s![1..]) + &host.slice(s![..-1])).into_dyn(),
+    );
+    let turned = schedule_of(&(x.flip(0) * 2.0 + &x), &(&host.slice(s![..;-1]) * 2.0 + &host).into_dyn());
+    for schedule in [shifted, turned] {
+        assert!(schedule.contains("Map") && schedule.contains("width: 4"), "{schedule}");
+    }
+    // Rows of an odd length are stored one by one, but several together.
+    let host = wave(40, 65);
+    let x = device.to_device(&host).unwrap();
+    let ours = x.slice(s![.., 2..]) * 3.0;
+    let schedule = schedule_of(&ours, &(&host.slice(s![.., 2..]) * 3.0).into_dyn());
+    assert!(schedule.contains("Rows") && schedule.contains("width: 1"), "{schedule}");
+}

@@ -35,7 +35,10 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         axis_list: Vec::new(),
         definitions: definitions(draft),
         emitted: vec![false; draft.vars.len()],
-        windows: matches!(schedule, Schedule::Rows { .. }).then(|| find_windows(draft)).flatten(),
+        windows: match (schedule, draft.parallel.iter().rev().nth(1)) {
+            (Schedule::Rows { .. }, Some(&axis)) => find_windows(draft, axis),
+            _ => None,
+        },
     };
     for axis in &draft.parallel {
         finisher.axis(*axis);

@@ -4,6 +4,7 @@ mod collapse_axes;
 mod draft;
 mod finish;
 mod linear;
+mod map_schedule;
 mod schedule;
 mod tile;
 mod trace_group;
@@ -35,7 +36,7 @@ pub struct Lowered {
 pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &DeviceFacts) -> Result<Lowered> {
     let mut draft = trace_group::trace_group(flow, partition, group)?;
     // Before the schedule: the innermost axis it looks at is the collapsed one.
-    collapse_axes::collapse_axes(&mut draft);
+    collapse_axes::collapse_axes(&mut draft, !facts.is_cpu);
     let schedule = schedule::choose_schedule(&draft, &partition.groups[group as usize], flow, facts);
     let finished = finish::finish(&draft, schedule, flow)?;
     Ok(Lowered {

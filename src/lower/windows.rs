@@ -17,9 +17,9 @@ pub const ROWS: u32 = 4;
 /// Rows that a window reaches beyond those that are computed.
 const MOST_AHEAD: i64 = 4;
 
-/// The axis along which rows lie, and the reads that share a window.
+/// The reads that share a window.
 pub struct Windows {
-    /// The axis outside the innermost.
+    /// The axis along which rows lie.
     pub axis: AxisId,
     /// By value and index: the index of the window's first row, and how many rows ahead of it this one is.
     places: FxHashMap<(usize, Linear), (Linear, u32)>,
@@ -32,9 +32,8 @@ impl Windows {
     }
 }
 
-/// The windows of a draft; `None` where it has none.
-pub fn find_windows(draft: &Draft) -> Option<Windows> {
-    let axis = *draft.parallel.iter().rev().nth(1)?;
+/// The windows of a draft along an axis; `None` where it has none.
+pub fn find_windows(draft: &Draft, axis: AxisId) -> Option<Windows> {
     let row = Term::Axis(axis);
     // Indices that differ by whole rows only, each with its number of rows from a common origin.
     let mut alike: FxHashMap<(usize, Linear), SmallVec<[i64; 8]>> = FxHashMap::default();
