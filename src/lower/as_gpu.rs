@@ -205,3 +205,21 @@ fn neighbours_that_are_not_aligned_are_loaded_one_by_one() {
     let schedule = schedule_of(&ours, &(&host.slice(s![.., 2..]) * 3.0).into_dyn());
     assert!(schedule.contains("Rows") && schedule.contains("width: 1"), "{schedule}");
 }
+
+#[test]
+fn a_reshaped_transpose_is_a_transpose() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = wave(96, 70);
+    let x = device.to_device(&host).unwrap();
+    let flat = host.t().iter().copied().collect::<Vec<f32>>();
+    let right = |shape: &[usize]| ArrayD::from_shape_vec(shape, flat.clone()).unwrap();
+    assert!(schedule_of(&(x.t().flatten() + 0.0), &right(&[6720])).contains("Tile"));
+    // 35 rows of 2 * 96: the rows are split, and the columns merged with them.
+    assert!(schedule_of(&(x.t().reshape([35, 192]) + 0.0), &right(&[35, 192])).contains("Tile"));
+    // Nothing divides 80 and 96 but what is too short.
+    assert!(schedule_of(&(x.t().reshape([84, 80]) + 0.0), &right(&[84, 80])).contains("Map"));
+    // An index that is a value, too, and both results of one division.
+    let counted = x.t().flatten() + device.arange(0.0f32, 6720.0, 1.0);
+    let right = ArrayD::from_shape_fn(vec![6720], |at| flat[at[0]] + at[0] as f32);
+    assert!(schedule_of(&counted, &right).contains("Tile"));
+}

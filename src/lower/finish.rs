@@ -315,14 +315,16 @@ fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
     definitions
 }
 
-fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
+/// The variables in an index.
+pub fn vars_of_index(index: &Linear) -> impl Iterator<Item = Var> {
     index.terms.iter().filter_map(|(term, _)| match term {
         Term::Var(var) => Some(*var),
         Term::Axis(_) => None,
     })
 }
 
-fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
+/// The variables that a value is computed from.
+pub fn vars_of_expr(expr: &DraftExpr) -> Vec<Var> {
     let operand = |operand: &IndexOperand| match operand {
         IndexOperand::Var(var) => Some(*var),
         IndexOperand::Size(_) | IndexOperand::Zero => None,
