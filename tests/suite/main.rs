@@ -27,4 +27,6 @@ mod reductions;
 
 mod rows;
 
+mod layouts;
+
 mod poclcount;
