@@ -173,11 +173,9 @@ impl Schedule {
     }
 }
 
-/// Elements from one row of a tile in local memory to the next: a word of four bytes more than it holds, so that a column lies in
-/// different banks.
+/// Elements from one row of a tile in local memory to the next: more than it holds, so that a column lies in different banks.
 pub(crate) const fn tile_pitch(side: u32, dtype: DType) -> u32 {
-    let size = dtype.size_bytes() as u32;
-    side + if size < 4 { 4 / size } else { 1 }
+    side + if dtype.size_bytes() < 4 { 2 } else { 1 }
 }
 
 /// Bytes of local memory that one tile takes.

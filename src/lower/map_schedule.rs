@@ -36,40 +36,40 @@ pub fn map_schedule(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Schedule
     if draft.scopes.len() > 1 {
         return map(1);
     }
-    let wide = wide_width(draft, flow, MOST_NEIGHBOURS);
+    let most = wide_width(draft, flow, MOST_NEIGHBOURS);
     let all = |holds: &dyn Fn(&Access<'_>) -> bool| accesses(draft, flow).all(|access| holds(&access));
-    let fits = |access: &Access<'_>| fits_width(access.at, inner, wide);
+    // The widest accesses that every row begins and ends with.
+    let widths = std::iter::successors(Some(most), |width| Some(width / 2)).take_while(|width| *width > 1);
+    let width = widths.into_iter().find(|&width| all(&|access| fits_width(access.at, inner, width))).unwrap_or(1);
+    let row = row_axis(draft, inner);
+    let own_rows = || {
+        // More rows where the thread has less than a word of each.
+        let rows = if WIDE_BYTES as u32 / most * width < 4 { 2 * ROWS } else { ROWS };
+        let rows = row.map_or(1, |axis| rows.min(draft.extents[axis.0 as usize] as u32));
+        match rows > 1 && read_words(draft, flow, rows * width) <= MOST_WORDS {
+            true => Schedule::Rows { group, width, rows, placement: gpu_placement(draft, rows) },
+            false => map(width),
+        }
+    };
+    if row.is_some_and(|axis| find_windows(draft, axis).is_some()) {
+        return own_rows();
+    }
+    // Where the stores are wide, neighbours that cannot be loaded together come from the first-level cache one by one.
     let is_near = |access: &Access<'_>| {
         access.read.is_some() && is_of_axes(access.at) && access.at.factor(Term::Axis(inner)).abs() == 1
     };
-    let width = if all(&fits) { wide } else { 1 };
-    let rows = most_rows(draft, inner);
-    let own_rows = |width| match rows {
-        Some((_, rows)) if rows > 1 && read_words(draft, flow, rows * width) <= MOST_WORDS => {
-            Schedule::Rows { group, width, rows, placement: gpu_placement(draft, rows) }
-        }
-        _ => map(width),
-    };
-    if rows.is_some_and(|(axis, _)| find_windows(draft, axis).is_some()) {
-        return own_rows(width);
+    if all(&|access| fits_width(access.at, inner, most) || is_near(access)) {
+        return map(most);
     }
-    // Where the stores are wide, neighbours that cannot be loaded together come from the first-level cache one by one.
-    if all(&|access| fits(access) || is_near(access)) {
-        return map(wide);
-    }
-    // A single element leaves too little on its way at a time.
-    match all(&|access| is_of_axes(access.at)) {
-        true => own_rows(1),
-        false => map(1),
-    }
+    // Less than a wide access leaves too little on its way at a time.
+    if all(&|access| is_of_axes(access.at)) { own_rows() } else { map(width) }
 }
 
-/// The axis along which a thread may compute several rows, and how many, where the rows are long enough to fill groups.
-fn most_rows(draft: &Draft, inner: AxisId) -> Option<(AxisId, u32)> {
+/// The axis along which a thread may compute several rows, where the rows are long enough to fill groups.
+fn row_axis(draft: &Draft, inner: AxisId) -> Option<AxisId> {
     const SHORTEST_ROW: i64 = 32;
-    let axis = *draft.parallel.iter().rev().nth(1)?;
-    let extent = |axis: AxisId| draft.extents[axis.0 as usize];
-    (extent(inner) >= SHORTEST_ROW).then(|| (axis, ROWS.min(extent(axis) as u32)))
+    let is_long = draft.extents[inner.0 as usize] >= SHORTEST_ROW;
+    draft.parallel.iter().rev().nth(1).copied().filter(|_| is_long)
 }
 
 /// Words of four bytes that a thread has read when it begins to compute so many elements. Reads that share a row of a window

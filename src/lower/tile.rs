@@ -9,10 +9,11 @@ use super::map_schedule::{MAP_GROUP, MOST_WORDS, accesses, fits_width, read_word
 use super::schedule::is_wide;
 use crate::fuse::flow::Flow;
 
-/// Bytes that a row of a tile takes: whole lines of every cache.
+/// Edges of tiles, in elements. Sixteen elements of up to four bytes for each of 256 threads; more of a narrow type would be
+/// more registers, since each takes one.
+const SIDES: [u32; 3] = [64, 32, 16];
+/// The most bytes of a row of a tile: whole lines of every cache.
 const ROW_BYTES: u32 = 256;
-/// Edges of tiles, in elements.
-const SIDES: [u32; 4] = [128, 64, 32, 16];
 /// The shortest edge. Along a shorter axis a thread that computes several rows finds a column's neighbours near enough.
 const LEAST_SIDE: i64 = 16;
 /// The most neighbours that a thread moves at once.
