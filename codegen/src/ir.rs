@@ -213,7 +213,7 @@ pub enum Expr {
         /// The element's index.
         at: Affine,
         /// True where neighbours along the vectorised axis (the innermost axis of the group's reduction or loop under
-        /// `Schedule::Group`, the tile's other axis for what `Schedule::Tile` reads through it, else the innermost parallel
+        /// `Schedule::Group`, the tile's other axis for what `Schedule::Tile` moves through it, else the innermost parallel
         /// axis) are neighbours in memory and each run of `width` of them is aligned to its size.
         wide: bool,
     },

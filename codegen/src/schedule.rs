@@ -37,9 +37,9 @@ pub enum Schedule {
         /// How a thread finds its point.
         placement: Placement,
     },
-    /// For bodies without reductions of which some reads run along another axis than the stores. A group owns a square of
-    /// two parallel axes, the innermost and `across`, at one point of the others. Reads that run along `across`
-    /// ([`Schedule::is_tiled`]) fetch the square the other way round, by way of local memory, so that they too are of
+    /// For bodies without reductions of which some reads or stores run along another axis than the innermost. A group owns
+    /// a square of two parallel axes, the innermost and `across`, at one point of the others. What runs along `across`
+    /// ([`Schedule::is_tiled`]) moves the square the other way round, by way of local memory, so that it too is of
     /// neighbours. A thread owns `width` neighbours along the innermost axis in every `group * width / side`-th row.
     Tile {
         /// Threads in a group; a power of two.
@@ -160,8 +160,9 @@ impl Placement {
 }
 
 impl Schedule {
-    /// True where a read at this index goes through a tile: it runs along the tile's other axis, and neither stands still
-    /// nor runs along the innermost one. Its index is made of axes only, for the tile is filled before anything is computed.
+    /// True where a read or a store at this index goes through a tile: it runs along the tile's other axis, and neither stands still
+    /// nor runs along the innermost one. Its index is made of axes only, for tiles are filled before anything is computed and
+    /// emptied after everything is.
     pub fn is_tiled(&self, kernel: &Kernel, at: &Affine) -> bool {
         let Schedule::Tile { across, .. } = *self else { return false };
         let (Some(&across), Some(&inner)) = (kernel.parallel.get(across as usize), kernel.parallel.last()) else {

@@ -53,7 +53,7 @@ fn verify_schedule(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
             })?;
             check_is_straight(&kernel.body)?;
             check(width == 1 || kernel.body.iter().all(|stmt| !is_narrow_tiled(kernel, schedule, stmt)), || {
-                "a tile of neighbours is read one by one".to_owned()
+                "a tile of neighbours is moved one by one".to_owned()
             })
         }
         Schedule::Rows { group, width, rows, .. } => {
@@ -77,9 +77,14 @@ fn verify_schedule(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
     }
 }
 
-/// True for a read through a tile that is not of neighbours.
+/// True for what goes through a tile and is not of neighbours.
 fn is_narrow_tiled(kernel: &Kernel, schedule: &Schedule, stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Let { expr: Expr::Load { at, wide: false, .. }, .. } if schedule.is_tiled(kernel, at))
+    match stmt {
+        Stmt::Let { expr: Expr::Load { at, wide, .. }, .. } | Stmt::Store { at, wide, .. } => {
+            !wide && schedule.is_tiled(kernel, at)
+        }
+        _ => false,
+    }
 }
 
 /// Rows are computed several at a time only where no loop stands in them.

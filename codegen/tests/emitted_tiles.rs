@@ -4,8 +4,8 @@ mod common;
 
 use common::{
     opencl::OpenCl,
-    run::{assert_same, numbers, run, run_bytes},
-    tiles::{across_of, add_transposed, both, tile},
+    run::{assert_same, bytes, floats, numbers, run, run_bytes},
+    tiles::{across_of, add_transposed, both, tile, turned_results},
 };
 use lazuli_codegen::{DType, IndexWidth, verify_kernel};
 
@@ -37,6 +37,34 @@ fn a_turned_operand_is_added() {
             let inputs = [&a[..], &b, &row, &column];
             let found = run(&opencl, &kernel, &schedule, &inputs, expected.len(), &sizes, &[1.3]);
             assert_same(&found, &expected, &format!("{rows} by {columns} under {schedule:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_turned_result_is_stored() {
+    let Ok(opencl) = OpenCl::open() else { return println!("SKIP emitted_tiles: no OpenCL device") };
+    for (schedule, wide) in [(tile(256, 64, 4, 0), true), (tile(256, 32, 1, 0), false), (tile(16, 16, 4, 0), true)] {
+        let kernel = turned_results(wide);
+        verify_kernel(&kernel, &schedule).expect("a valid kernel");
+        for (rows, columns) in [(1, 1), (3, 70), (64, 64), (65, 127), (130, 33)] {
+            let pitch = |length: usize| if wide { length.next_multiple_of(4) } else { length };
+            let (here, there) = (pitch(columns), pitch(rows));
+            let (a, b) = (numbers(rows * here), numbers(columns * there + 5)[5..].to_vec());
+            let nothing = f32::from_bits(u32::MAX);
+            let (mut sum, mut difference) = (vec![nothing; a.len()], vec![nothing; b.len()]);
+            for i in 0..rows {
+                for j in 0..columns {
+                    let (here, there) = (i * here + j, j * there + i);
+                    (sum[here], difference[there]) = (a[here] + b[there], a[here] - b[there]);
+                }
+            }
+            let sizes = [rows, columns, here, there].map(|size| size as i64);
+            let lengths = [a.len() * 4, b.len() * 4];
+            let found = run_bytes(&opencl, &kernel, &schedule, &[bytes(&a), bytes(&b)], &lengths, &sizes, &[]);
+            for (found, expected) in found.iter().zip([sum, difference]) {
+                assert_same(&floats(found), &expected, &format!("{rows} by {columns} under {schedule:?}"));
+            }
         }
     }
 }

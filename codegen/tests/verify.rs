@@ -70,7 +70,7 @@ fn tiles_are_shared_out_evenly() {
     let narrow = common::tiles::add_transposed(false);
     verify_kernel(&narrow, &tile(256, 64, 1, 0)).expect("one by one");
     let narrow = verify_kernel(&narrow, &tile(256, 64, 4, 0)).expect_err("refused");
-    assert_eq!(narrow, "a tile of neighbours is read one by one");
+    assert_eq!(narrow, "a tile of neighbours is moved one by one");
     let looped = verify_kernel(&kernels::matrix_norm(), &tile(256, 64, 4, 0)).expect_err("refused");
     assert!(looped.starts_with("a tile lies across axis 0"), "{looped}");
 }

@@ -1,6 +1,8 @@
 //! Schedules for GPUs, run from graph to values on an OpenCL CPU device that claims to be a GPU: what they compute is
 //! tested where there is no GPU.
 
+#![allow(clippy::reversed_empty_ranges, reason = "in `s![]` a negative end counts from the end")]
+
 use std::sync::Arc;
 
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
@@ -172,6 +174,21 @@ fn short_axes_are_tiled_in_small_squares_or_computed_in_rows() {
 }
 
 #[test]
+fn a_turned_result_beside_a_straight_one_goes_through_a_tile() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns) in [(64, 64), (70, 100), (130, 65)] {
+        let (x, y) = (wave(rows, columns), wave(columns, rows));
+        let (ours, theirs) = (device.to_device(&x).unwrap(), device.to_device(&y).unwrap());
+        let (sum, twice) = (&ours + theirs.t(), theirs.t() * 2.0);
+        let before = device.counters().launches;
+        crate::eval((&sum, &twice)).unwrap();
+        assert_eq!(device.counters().launches - before, 1);
+        assert_eq!(sum.get().unwrap(), (&x + &y.t()).into_dyn());
+        assert_eq!(twice.get().unwrap(), (&y.t() * 2.0).into_dyn());
+    }
+}
+
+#[test]
 fn many_operands_do_not_leave_the_registers() {
     let Some(device) = gpu(48 << 10) else { return };
     let x = wave(130, 70);
@@ -179,7 +196,7 @@ fn many_operands_do_not_leave_the_registers() {
     let turned = device.to_device(&wave(70, 130)).unwrap();
     let (mut ours, mut right) = (turned.t() + device.to_device(&x).unwrap(), &wave(70, 130).t() + &x);
     for y in &y {
-        ours = ours + device.to_device(y).unwrap();
+        ours += device.to_device(y).unwrap();
         right += y;
     }
     assert!(schedule_of(&ours, &right.into_dyn()).contains("side: 32"));

@@ -1,4 +1,4 @@
-//! Map kernels some of whose reads run along another axis than the stores: on a GPU they go through local memory, a square of
+//! Map kernels some of whose reads or stores run along another axis than the innermost: on a GPU they go through local memory, a square of
 //! the two axes at a time.
 
 use lazuli_codegen::{AxisId, DType, DeviceFacts, Schedule, Term, tile_bytes};
@@ -19,7 +19,7 @@ const LEAST_SIDE: i64 = 16;
 /// The most neighbours that a thread moves at once.
 const MOST_NEIGHBOURS: u32 = 16;
 
-/// A tiled schedule, if some reads would gain by it and the device has room for their tiles.
+/// A tiled schedule, if some accesses would gain by it and the device has room for their tiles.
 pub fn choose_tile(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Option<Schedule> {
     let (&inner, outer) = draft.parallel.split_last()?;
     let extent = |axis: AxisId| draft.extents[axis.0 as usize];
@@ -27,8 +27,8 @@ pub fn choose_tile(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Option<Sc
         return None;
     }
     let tiled = |across: AxisId| -> Vec<DType> {
-        let reads = accesses(draft, flow).filter(|access| access.read.is_some() && is_tiled(access.at, across, inner));
-        reads.map(|access| access.dtype).collect()
+        let tiled = accesses(draft, flow).filter(|access| is_tiled(access.at, across, inner));
+        tiled.map(|access| access.dtype).collect()
     };
     let across = (0..outer.len())
         .filter(|place| extent(outer[*place]) >= LEAST_SIDE)
@@ -38,11 +38,10 @@ pub fn choose_tile(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Option<Sc
     let across = outer[place];
 
     let width = wide_width(draft, flow, MOST_NEIGHBOURS);
-    let is_aligned =
-        accesses(draft, flow).all(|access| match access.read.is_some() && is_tiled(access.at, across, inner) {
-            true => is_wide(access.at, Term::Axis(across), width),
-            false => fits_width(access.at, inner, width),
-        });
+    let is_aligned = accesses(draft, flow).all(|access| match is_tiled(access.at, across, inner) {
+        true => is_wide(access.at, Term::Axis(across), width),
+        false => fits_width(access.at, inner, width),
+    });
     let width = if is_aligned { width } else { 1 };
     let shortest = extent(across).min(extent(inner));
     let widest = dtypes.iter().map(|dtype| dtype.size_bytes() as u32).max().unwrap_or(1);
@@ -60,7 +59,7 @@ pub fn choose_tile(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Option<Sc
     })
 }
 
-/// True where a read runs along `across` and jumps along `inner`. [`Schedule::is_tiled`] says the same of a finished kernel.
+/// True where an access runs along `across` and jumps along `inner`. [`Schedule::is_tiled`] says the same of a finished kernel.
 pub fn is_tiled(at: &Linear, across: AxisId, inner: AxisId) -> bool {
     at.factor(Term::Axis(across)) == 1
         && !matches!(at.factor(Term::Axis(inner)), 0 | 1)

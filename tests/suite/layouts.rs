@@ -85,7 +85,7 @@ fn several_operands_are_turned_at_once() {
             let mut ours = device.to_device(&straight).unwrap() * device.to_device(&row).unwrap();
             let mut right = &straight * &row;
             for host in &hosts {
-                ours = ours - device.to_device(host).unwrap().t();
+                ours -= device.to_device(host).unwrap().t();
                 right = right - host.t();
             }
             in_one_launch(device, &ours, right.into_dyn());

@@ -29,8 +29,11 @@ impl Emitter<'_> {
     }
 
     fn emit_store(&mut self, buffer: BufferId, at: &Affine, value: Var) {
-        let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
         let stored = self.encoded(self.buffer_dtype(buffer), value);
+        if let Some(to) = &self.turned[buffer.0 as usize] {
+            return self.out.line(&format!("{} = {};", to.code, stored.code));
+        }
+        let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
         let conditions: Vec<&str> = self.guard.iter().chain(&self.in_range).map(|text| text.code.as_str()).collect();
         let condition =
             if conditions.is_empty() { String::new() } else { format!("if ({}) ", conditions.join(" && ")) };

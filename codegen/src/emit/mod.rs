@@ -135,6 +135,8 @@ struct Emitter<'a> {
     kept: Vec<Kept>,
     /// By variable: where it lies as it was read from memory, if that was done beforehand.
     read: Vec<Option<Text>>,
+    /// By buffer: where what is stored to it goes first, if it goes through a tile.
+    turned: Vec<Option<Text>>,
     /// By axis: its index.
     axes: Vec<Text>,
     /// The condition under which the neighbour at hand exists, where it may not.
@@ -162,6 +164,7 @@ impl<'a> Emitter<'a> {
             slots: vec![None; kernel.vars.len()],
             kept: Vec::new(),
             read: vec![None; kernel.vars.len()],
+            turned: vec![None; kernel.buffers.len()],
             axes: (0..kernel.axes.len()).map(|axis| Text::atom(format!("i{axis}"))).collect(),
             guard: None,
             in_range: None,

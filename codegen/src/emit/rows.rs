@@ -57,7 +57,7 @@ impl Emitter<'_> {
         }
         let rows = Rows { axis, count, step: 1 };
         self.emit_row_reads(&self.kernel.body, rows, None);
-        self.emit_rows(&self.kernel.body, rows);
+        self.emit_rows(&self.kernel.body, rows, None);
     }
 
     /// Finds the thread's column, its first row and its point of the other axes; a thread beyond the last point returns.
@@ -204,17 +204,25 @@ impl Emitter<'_> {
         self.close_rows(rows, outer_axis);
     }
 
-    /// Computes and stores the rows.
-    pub(super) fn emit_rows(&mut self, body: &[Stmt], rows: Rows) {
+    /// Computes and stores the rows. With `column`, the condition under which the thread's column exists, no thread leaves: it
+    /// has more to do.
+    pub(super) fn emit_rows(&mut self, body: &[Stmt], rows: Rows, column: Option<&Text>) {
         let outer_axis = self.open_rows(rows);
         let row = self.axes[rows.axis.0 as usize].code.clone();
-        self.out.line(&format!("if ({row} >= {}) return;", self.extent(rows.axis)));
+        let extent = self.extent(rows.axis);
+        match column {
+            None => self.out.line(&format!("if ({row} >= {extent}) return;")),
+            Some(column) => self.out.open(&format!("if ({row} < {extent} && {})", column.code)),
+        }
         match root_neighbours(self.kernel, self.schedule) {
             Some(neighbours) => {
                 self.emit_placed(body, neighbours, Place::Before);
                 self.emit_neighbour_loop(body, neighbours);
             }
             None => self.emit_block(body),
+        }
+        if column.is_some() {
+            self.out.close();
         }
         self.close_rows(rows, outer_axis);
     }

@@ -9,6 +9,8 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
     let kernels = [
         ("tile_add_f32", add_transposed(true), tile(256, 64, 4, 0)),
         ("tile_add_f32_narrow", add_transposed(false), tile(256, 64, 1, 0)),
+        ("tile_store_f32", turned_results(true), tile(256, 64, 4, 0)),
+        ("tile_store_f32_narrow", turned_results(false), tile(256, 64, 1, 0)),
         ("tile_both_f16", both(F16, 2, IndexWidth::I64, true), tile(128, 32, 8, 1)),
         ("tile_both_f64", both(F64, 0, IndexWidth::I32, true), tile(256, 32, 2, 0)),
     ];
@@ -38,6 +40,25 @@ pub fn add_transposed(wide: bool) -> Kernel {
     let column = k.load(body, column, &at(None, &[(i, Some(a_pitch))]), false);
     let sum = k.binary(body, Add, sum, column);
     k.store(body, out, &at(None, &[(i, Some(out_pitch)), (j, None)]), sum, wide);
+    let body = std::mem::take(body);
+    k.finish(body)
+}
+
+/// `a + b.T` in one order and `a - b.T` in the other.
+pub fn turned_results(wide: bool) -> Kernel {
+    let mut k = Builder::new("add_sub_f32");
+    let (a, b) = (k.input(F32), k.input(F32));
+    let (sum, difference) = (k.output(F32), k.output(F32));
+    let (i, j) = (k.parallel(), k.parallel());
+    let [pitch, turned_pitch] = [(); 2].map(|()| k.size());
+    let (here, there) = (at(None, &[(i, Some(pitch)), (j, None)]), at(None, &[(i, None), (j, Some(turned_pitch))]));
+    let body = &mut Vec::new();
+    let a = k.load(body, a, &here, wide);
+    let b = k.load(body, b, &there, wide);
+    let value = k.binary(body, Add, a, b);
+    k.store(body, sum, &here, value, wide);
+    let value = k.binary(body, Sub, a, b);
+    k.store(body, difference, &there, value, wide);
     let body = std::mem::take(body);
     k.finish(body)
 }
