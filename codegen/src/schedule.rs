@@ -51,9 +51,9 @@ pub enum Schedule {
         /// The place of the other axis in [`Kernel::parallel`]; not the last.
         across: u32,
     },
-    /// For bodies without reductions that read one element for several neighbouring points of the axis outside the innermost. Each
-    /// thread owns `width` neighbours along the innermost axis at each of `rows` neighbouring points of that axis, and
-    /// reads once what its points share: loads that are alike but for [`Affine::ahead`].
+    /// For bodies without reductions that read one element for several neighbouring points of the axis outside the
+    /// innermost. Each thread owns `width` neighbours along the innermost axis at each of `rows` neighbouring points
+    /// of that axis, and reads once what its points share: loads that are alike but for [`Affine::ahead`].
     Rows {
         /// Threads in a group.
         group: u32,
@@ -160,9 +160,9 @@ impl Placement {
 }
 
 impl Schedule {
-    /// True where a read or a store at this index goes through a tile: it runs along the tile's other axis, and neither stands still
-    /// nor runs along the innermost one. Its index is made of axes only, for tiles are filled before anything is computed and
-    /// emptied after everything is.
+    /// True where a read or a store at this index goes through a tile: it runs along the tile's other axis, and
+    /// neither stands still nor runs along the innermost one. Its index is made of axes only, for tiles are filled
+    /// before anything is computed and emptied after everything is.
     pub fn is_tiled(&self, kernel: &Kernel, at: &Affine) -> bool {
         let Schedule::Tile { across, .. } = *self else { return false };
         let (Some(&across), Some(&inner)) = (kernel.parallel.get(across as usize), kernel.parallel.last()) else {
@@ -174,7 +174,8 @@ impl Schedule {
     }
 }
 
-/// Elements from one row of a tile in local memory to the next: more than it holds, so that a column lies in different banks.
+/// Elements from one row of a tile in local memory to the next: more than it holds, so that a column lies in
+/// different banks.
 pub(crate) const fn tile_pitch(side: u32, dtype: DType) -> u32 {
     side + if dtype.size_bytes() < 4 { 2 } else { 1 }
 }

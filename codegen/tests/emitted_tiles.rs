@@ -1,4 +1,5 @@
-//! Kernels in tiles, run on an OpenCL CPU device with ragged edges, of every type, and compared bit for bit with plain loops.
+//! Kernels in tiles, run on an OpenCL CPU device with ragged edges, of every type, and compared bit for bit with
+//! plain loops.
 
 mod common;
 

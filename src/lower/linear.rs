@@ -95,8 +95,8 @@ impl Linear {
         })
     }
 
-    /// `self = divisor * quotient + rest`, with as much in the quotient as needs no division. The constant of the rest lies in
-    /// 0..divisor.
+    /// `self = divisor * quotient + rest`, with as much in the quotient as needs no division. The constant of the
+    /// rest lies in 0..divisor.
     pub fn split(&self, divisor: i64) -> (Linear, Linear) {
         let mut quotient = Linear::constant(self.constant.div_euclid(divisor));
         let mut rest = Linear::constant(self.constant.rem_euclid(divisor));

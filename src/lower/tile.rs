@@ -1,5 +1,5 @@
-//! Map kernels some of whose reads or stores run along another axis than the innermost: on a GPU they go through local memory, a square of
-//! the two axes at a time.
+//! Map kernels some of whose reads or stores run along another axis than the innermost: on a GPU they go through
+//! local memory, a square of the two axes at a time.
 
 use lazuli_codegen::{AxisId, DType, DeviceFacts, Schedule, Term, tile_bytes};
 
@@ -59,7 +59,8 @@ pub fn choose_tile(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Option<Sc
     })
 }
 
-/// True where an access runs along `across` and jumps along `inner`. [`Schedule::is_tiled`] says the same of a finished kernel.
+/// True where an access runs along `across` and jumps along `inner`. [`Schedule::is_tiled`] says the same of a
+/// finished kernel.
 pub fn is_tiled(at: &Linear, across: AxisId, inner: AxisId) -> bool {
     at.factor(Term::Axis(across)) == 1
         && !matches!(at.factor(Term::Axis(inner)), 0 | 1)

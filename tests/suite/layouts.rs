@@ -1,5 +1,5 @@
-//! Maps whose operands lie in memory in different ways: turned, shifted, upside down. On GPUs these go through tiles, rows and
-//! runs of neighbours, so that the sizes are those at which one of them ends.
+//! Maps whose operands lie in memory in different ways: turned, shifted, upside down. On GPUs these go through tiles,
+//! rows and runs of neighbours, so that the sizes are those at which one of them ends.
 
 use lazuli::prelude::*;
 use ndarray::{Array1, Array2, Array3, ArrayD, s};

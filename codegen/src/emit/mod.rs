@@ -1,9 +1,9 @@
 //! Prints a kernel under a schedule as OpenCL C or CUDA C.
 //!
-//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map`, `tile` and `group` lay the work
-//! out, `rows` reads for several rows before it computes them, `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `recompute` settles which
-//! values a later loop computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and
-//! `index` print values.
+//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map`, `tile` and `group` lay
+//! the work out, `rows` reads for several rows before it computes them, `elements` deals the elements of a loop to
+//! lanes and `lanes` combines what they folded, `recompute` settles which values a later loop computes again, `block`
+//! and `serial` print statements, `expression`, `operation`, `cast` and `index` print values.
 
 mod block;
 mod cast;

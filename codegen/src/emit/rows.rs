@@ -111,8 +111,8 @@ impl Emitter<'_> {
         self.divide_up(Text::atom("point"), others, None);
     }
 
-    /// Reads what the rows need, apart from what goes through a tile and what is found through a computed index. `column` is the
-    /// condition under which the thread's column exists, where it may not.
+    /// Reads what the rows need, apart from what goes through a tile and what is found through a computed index.
+    /// `column` is the condition under which the thread's column exists, where it may not.
     pub(super) fn emit_row_reads(&mut self, body: &[Stmt], rows: Rows, column: Option<&Text>) {
         let (mut each, once): (Vec<Read>, Vec<Read>) =
             self.row_reads(body, rows).into_iter().partition(|read| read.moves_along(rows.axis));
@@ -204,8 +204,8 @@ impl Emitter<'_> {
         self.close_rows(rows, outer_axis);
     }
 
-    /// Computes and stores the rows. With `column`, the condition under which the thread's column exists, no thread leaves: it
-    /// has more to do.
+    /// Computes and stores the rows. With `column`, the condition under which the thread's column exists, no thread
+    /// leaves: it has more to do.
     pub(super) fn emit_rows(&mut self, body: &[Stmt], rows: Rows, column: Option<&Text>) {
         let outer_axis = self.open_rows(rows);
         let row = self.axes[rows.axis.0 as usize].code.clone();

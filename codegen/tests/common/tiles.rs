@@ -63,9 +63,9 @@ pub fn turned_results(wide: bool) -> Kernel {
     k.finish(body)
 }
 
-/// Copies of a matrix and of another that is turned, of `batch` more axes: the first outside both of the matrix's, the
-/// second between them. The sizes are the extents, then the turned one's stride along the innermost axis, then the steps of the
-/// others in all three.
+/// Copies of a matrix and of another that is turned, of `batch` more axes: the first outside both of the matrix's,
+/// the second between them. The sizes are the extents, then the turned one's stride along the innermost axis, then
+/// the steps of the others in all three.
 pub fn both(dtype: DType, batch: usize, index: IndexWidth, wide: bool) -> Kernel {
     let mut k = Builder::new("copy");
     k.kernel.index = index;
