@@ -45,7 +45,7 @@ impl Runtime for Small {
         assert!(parameters <= self.facts.max_parameter_bytes as usize, "{} takes {parameters} bytes", kernel.name);
         assert!(local <= self.facts.local_memory_bytes as usize, "{} takes {local} local bytes", kernel.name);
         let threads = match schedule {
-            Schedule::Map { group, .. } => group,
+            Schedule::Map { group, .. } | Schedule::Rows { group, .. } | Schedule::Tile { group, .. } => group,
             Schedule::Group { tree, points, .. } => tree.lanes * points,
         };
         assert!(threads <= self.facts.max_group, "{} takes groups of {threads}", kernel.name);

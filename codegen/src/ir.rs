@@ -246,9 +246,9 @@ pub enum Expr {
         buffer: BufferId,
         /// The element's index.
         at: Affine,
-        /// True where neighbours along the vectorised axis (the innermost parallel axis under `Schedule::Map`, the
-        /// innermost axis of the group's reduction or loop under `Schedule::Group`) are neighbours in memory and each run
-        /// of `width` of them is aligned to its size.
+        /// True where neighbours along the vectorised axis (the innermost axis of the group's reduction or loop under
+        /// `Schedule::Group`, the tile's other axis for what `Schedule::Tile` moves through it, else the innermost parallel
+        /// axis) are neighbours in memory and each run of `width` of them is aligned to its size.
         wide: bool,
     },
     /// A user scalar.
@@ -327,6 +327,10 @@ pub struct Affine {
     pub offset: Option<SizeId>,
     /// A term appears at most once.
     pub terms: Vec<(Term, Coefficient)>,
+    /// With `(axis, n)`, the index of `axis`, which is one of the terms, counts n more than it is. So two loads of a stencil
+    /// are seen to read one element at different points: they are alike but for this number, which is structure and no
+    /// size. The same element may also be named by another offset, and is where no schedule cares.
+    pub ahead: Option<(AxisId, u32)>,
 }
 
 /// What an [`Affine`] scales.

@@ -27,5 +27,5 @@ pub use ir::{
 };
 pub use op::{BinaryOp, ReduceOp, UnaryOp};
 pub use scalar::Scalar;
-pub use schedule::{Cooperation, DeviceFacts, Grid, LaneOrder, Placement, Schedule};
+pub use schedule::{Cooperation, DeviceFacts, Grid, LaneOrder, Placement, Schedule, tile_bytes};
 pub use verify::verify_kernel;

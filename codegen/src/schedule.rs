@@ -1,6 +1,6 @@
 //! How a device runs a kernel: which thread takes which part. Chosen by the engine's lowering, obeyed by the emitter.
 
-use crate::{Kernel, Stmt, Tree};
+use crate::{Affine, Coefficient, DType, Kernel, Stmt, Term, Tree};
 
 /// What lowering must know of a device. Runtimes fill it in; nothing here depends on one card.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,6 +58,33 @@ pub enum Schedule {
         /// How a thread finds its point.
         placement: Placement,
     },
+    /// For bodies without reductions of which some reads or stores run along another axis than the innermost. A group owns
+    /// a square of two parallel axes, the innermost and `across`, at one point of the others. What runs along `across`
+    /// ([`Schedule::is_tiled`]) moves the square the other way round, by way of local memory, so that it too is of
+    /// neighbours. A thread owns `width` neighbours along the innermost axis in every `group * width / side`-th row.
+    Tile {
+        /// Threads in a group; a power of two.
+        group: u32,
+        /// Elements along either edge of the square; a power of two.
+        side: u32,
+        /// Neighbours that a thread moves at once (1, 2, 4, 8 or 16).
+        width: u32,
+        /// The place of the other axis in [`Kernel::parallel`]; not the last.
+        across: u32,
+    },
+    /// For bodies without reductions that read one element for several neighbouring points of the axis outside the
+    /// innermost. Each thread owns `width` neighbours along the innermost axis at each of `rows` neighbouring points
+    /// of that axis, and reads once what its points share: loads that are alike but for [`Affine::ahead`].
+    Rows {
+        /// Threads in a group.
+        group: u32,
+        /// Elements that a thread owns in each row (1, 2, 4, 8 or 16).
+        width: u32,
+        /// Rows that a thread owns.
+        rows: u32,
+        /// How a thread finds its point; runs of rows take the place of rows.
+        placement: Placement,
+    },
     /// Each run of `lanes` threads owns one point of the parallel axes; a group holds `points` of them. The top-level
     /// reductions all have this tree, and top-level loops are dealt to lanes likewise. Other stores are run by lane 0.
     Group {
@@ -84,7 +111,7 @@ pub enum LaneOrder {
     PointsFastest,
 }
 
-/// How a thread of `Schedule::Map` finds its point.
+/// How a thread finds its point.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Placement {
     /// One linear number, divided up by the extents, innermost fastest (GPUs).
@@ -116,15 +143,24 @@ impl Schedule {
             None => (1, 1),
         };
         match *self {
-            Schedule::Map { group, width, placement: Placement::Linear } => {
-                let threads = outer * inner.div_ceil(u64::from(width));
-                Grid { groups: [threads.div_ceil(u64::from(group)), 1, 1], group: [group, 1, 1] }
+            Schedule::Map { group, width, placement } => {
+                placement.grid(group.into(), inner.div_ceil(u64::from(width)), outer)
             }
-            Schedule::Map { group, width, placement: Placement::InnerAxis } => {
-                let columns = inner.div_ceil(u64::from(width));
-                let x = u64::from(group).min(columns.next_power_of_two());
-                let y = (u64::from(group) / x).clamp(1, outer.next_power_of_two());
-                Grid { groups: [columns.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
+            Schedule::Rows { group, width, rows, placement } => {
+                let runs = extents
+                    .iter()
+                    .rev()
+                    .skip(1)
+                    .enumerate()
+                    .map(|(place, &extent)| if place == 0 { extent.div_ceil(u64::from(rows)) } else { extent });
+                placement.grid(group.into(), inner.div_ceil(u64::from(width)), runs.product())
+            }
+            Schedule::Tile { group, side, across, .. } => {
+                let side = u64::from(side);
+                let tiles = extents.iter().enumerate().map(|(place, &extent)| {
+                    if place + 1 == extents.len() || place == across as usize { extent.div_ceil(side) } else { extent }
+                });
+                Grid { groups: [tiles.product(), 1, 1], group: [group, 1, 1] }
             }
             Schedule::Group { tree, points, .. } => {
                 let tiles = (outer * inner).div_ceil(u64::from(points));
@@ -135,6 +171,46 @@ impl Schedule {
             }
         }
     }
+}
+
+impl Placement {
+    /// The launch shape for so many points along the innermost axis and along all others together.
+    fn grid(self, group: u64, inner: u64, outer: u64) -> Grid {
+        match self {
+            Placement::Linear => Grid { groups: [(outer * inner).div_ceil(group), 1, 1], group: [group as u32, 1, 1] },
+            Placement::InnerAxis => {
+                let x = group.min(inner.next_power_of_two());
+                let y = (group / x).clamp(1, outer.next_power_of_two());
+                Grid { groups: [inner.div_ceil(x), outer.div_ceil(y), 1], group: [x as u32, y as u32, 1] }
+            }
+        }
+    }
+}
+
+impl Schedule {
+    /// True where a read or a store at this index goes through a tile: it runs along the tile's other axis, and
+    /// neither stands still nor runs along the innermost one. Its index is made of axes only, for tiles are filled
+    /// before anything is computed and emptied after everything is.
+    pub fn is_tiled(&self, kernel: &Kernel, at: &Affine) -> bool {
+        let Schedule::Tile { across, .. } = *self else { return false };
+        let (Some(&across), Some(&inner)) = (kernel.parallel.get(across as usize), kernel.parallel.last()) else {
+            return false;
+        };
+        at.terms.contains(&(Term::Axis(across), Coefficient::One))
+            && at.terms.iter().any(|term| matches!(term, (Term::Axis(axis), Coefficient::Size(_)) if *axis == inner))
+            && at.terms.iter().all(|(term, _)| matches!(term, Term::Axis(_)))
+    }
+}
+
+/// Elements from one row of a tile in local memory to the next: more than it holds, so that a column lies in
+/// different banks.
+pub(crate) const fn tile_pitch(side: u32, dtype: DType) -> u32 {
+    side + if dtype.size_bytes() < 4 { 2 } else { 1 }
+}
+
+/// Bytes of local memory that one tile takes.
+pub const fn tile_bytes(side: u32, dtype: DType) -> usize {
+    (side * tile_pitch(side, dtype)) as usize * dtype.size_bytes()
 }
 
 impl Kernel {

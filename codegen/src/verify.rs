@@ -10,7 +10,7 @@ use crate::{
 /// level and count the same axes; and that the schedule can realise every reduction's tree. The error says what is wrong
 /// in one sentence.
 pub fn verify_kernel(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
-    verify_schedule(schedule)?;
+    verify_schedule(kernel, schedule)?;
     for axis in &kernel.axes {
         check(axis.extent.0 < kernel.sizes, || format!("an axis has size {} of {}", axis.extent.0, kernel.sizes))?;
     }
@@ -35,11 +35,36 @@ const MAX_THREADS: u64 = 4096;
 /// The most values of one variable that a thread keeps; a private array lies on a stack.
 const MAX_KEPT: u64 = 1 << 16;
 
-fn verify_schedule(schedule: &Schedule) -> Result<(), String> {
+fn verify_schedule(kernel: &Kernel, schedule: &Schedule) -> Result<(), String> {
     match *schedule {
         Schedule::Map { group, width, .. } => {
             check(group > 0, || "a group has no threads".to_owned())?;
             check(matches!(width, 1 | 2 | 4 | 8 | 16), || format!("a thread cannot own {width} elements"))
+        }
+        Schedule::Tile { group, side, width, across } => {
+            check(group.is_power_of_two() && side.is_power_of_two() && width.is_power_of_two() && width <= 16, || {
+                format!("a tile of side {side} for {group} threads of width {width} is not made of powers of two")
+            })?;
+            let owned = u64::from(group) * u64::from(width);
+            let (least, most) = (u64::from(side), u64::from(side) * u64::from(side));
+            check((least..=most).contains(&owned) && width <= side && side <= 128, || {
+                format!("{group} threads of width {width} do not share out a tile of side {side}")
+            })?;
+            check((across as usize + 1) < kernel.parallel.len(), || {
+                format!("a tile lies across axis {across} of {}", kernel.parallel.len())
+            })?;
+            check_is_straight(&kernel.body)?;
+            check(width == 1 || kernel.body.iter().all(|stmt| !is_narrow_tiled(kernel, schedule, stmt)), || {
+                "a tile of neighbours is moved one by one".to_owned()
+            })
+        }
+        Schedule::Rows { group, width, rows, .. } => {
+            check(group > 0, || "a group has no threads".to_owned())?;
+            check(matches!(width, 1 | 2 | 4 | 8 | 16) && matches!(rows, 2..=16), || {
+                format!("a thread cannot own {width} elements of each of {rows} rows")
+            })?;
+            check(kernel.parallel.len() > 1, || "rows lie along no axis".to_owned())?;
+            check_is_straight(&kernel.body)
         }
         Schedule::Group { tree, points, steps, .. } => {
             check(tree.lanes.is_power_of_two() && tree.width.is_power_of_two(), || {
@@ -52,6 +77,22 @@ fn verify_schedule(schedule: &Schedule) -> Result<(), String> {
             check(kept <= MAX_KEPT, || format!("a thread cannot keep {kept} values"))
         }
     }
+}
+
+/// True for what goes through a tile and is not of neighbours.
+fn is_narrow_tiled(kernel: &Kernel, schedule: &Schedule, stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Let { expr: Expr::Load { at, wide, .. }, .. } | Stmt::Store { at, wide, .. } => {
+            !wide && schedule.is_tiled(kernel, at)
+        }
+        _ => false,
+    }
+}
+
+/// Rows are computed several at a time only where no loop stands in them.
+fn check_is_straight(body: &[Stmt]) -> Result<(), String> {
+    let is_straight = body.iter().all(|stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Store { .. }));
+    check(is_straight, || "a loop stands in a body that is run for several rows at a time".to_owned())
 }
 
 fn check(is_right: bool, what: impl FnOnce() -> String) -> Result<(), String> {
@@ -236,6 +277,11 @@ impl Verifier<'_> {
 
     fn affine(&self, at: &Affine) -> Result<(), String> {
         at.offset.map_or(Ok(()), |size| self.size(size))?;
+        if let Some((axis, by)) = at.ahead {
+            check(at.terms.iter().any(|(term, _)| *term == Term::Axis(axis)), || {
+                format!("an index is {by} ahead along axis {}, which it does not have", axis.0)
+            })?;
+        }
         for (position, (term, coefficient)) in at.terms.iter().enumerate() {
             check(!at.terms[..position].iter().any(|(other, _)| other == term), || {
                 format!("{term:?} appears twice in an index")

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{INNER, group, kernels, linear, rows};
+use common::{INNER, group, kernels, linear, rows, stencils::run_of_rows, tiles::tile};
 use lazuli_codegen::{
-    Access, AxisId, DType, Dialect, EmitOptions, Expr, IndexWidth, Kernel, Loop, SizeId, Span, Stmt, UnaryOp, Var,
-    VarType, emit, verify_kernel,
+    Access, AxisId, DType, Dialect, EmitOptions, Expr, IndexWidth, Kernel, Loop, Placement, SizeId, Span, Stmt,
+    UnaryOp, Var, VarType, emit, verify_kernel,
 };
 
 fn refused(change: impl FnOnce(&mut Kernel)) -> String {
@@ -55,6 +55,41 @@ fn groups_are_whole() {
     assert_eq!(refused(0, 0), "a group cannot hold 0 points");
     assert_eq!(refused(256, 0), "a group cannot have 8192 threads");
     assert_eq!(refused(1, 1 << 20), "a thread cannot keep 1048576 values");
+}
+
+#[test]
+fn tiles_are_shared_out_evenly() {
+    let kernel = common::tiles::add_transposed(true);
+    verify_kernel(&kernel, &tile(256, 64, 4, 0)).expect("sixteen rows at once");
+    let refused = |schedule| verify_kernel(&kernel, &schedule).expect_err("refused");
+    let uneven = "a tile of side 48 for 256 threads of width 4 is not made of powers of two";
+    assert_eq!(refused(tile(256, 48, 4, 0)), uneven);
+    let few = "8 threads of width 4 do not share out a tile of side 64";
+    assert_eq!(refused(tile(8, 64, 4, 0)), few);
+    assert_eq!(refused(tile(256, 64, 4, 1)), "a tile lies across axis 1 of 2");
+    let narrow = common::tiles::add_transposed(false);
+    verify_kernel(&narrow, &tile(256, 64, 1, 0)).expect("one by one");
+    let narrow = verify_kernel(&narrow, &tile(256, 64, 4, 0)).expect_err("refused");
+    assert_eq!(narrow, "a tile of neighbours is moved one by one");
+    let looped = verify_kernel(&kernels::matrix_norm(), &tile(256, 64, 4, 0)).expect_err("refused");
+    assert!(looped.starts_with("a tile lies across axis 0"), "{looped}");
+}
+
+#[test]
+fn rows_lie_along_an_axis_outside_the_innermost() {
+    let kernel = common::stencils::five_points(DType::F32, 0, IndexWidth::I32);
+    verify_kernel(&kernel, &run_of_rows(1, 4, Placement::Linear)).expect("four rows");
+    let refused =
+        |kernel: &Kernel, rows| verify_kernel(kernel, &run_of_rows(1, rows, Placement::Linear)).expect_err("refused");
+    assert_eq!(refused(&kernel, 1), "a thread cannot own 1 elements of each of 1 rows");
+    assert_eq!(refused(&kernels::triad(), 4), "rows lie along no axis");
+    let mut ahead = kernel;
+    for stmt in &mut ahead.body {
+        if let Stmt::Let { expr: Expr::Load { at, .. }, .. } = stmt {
+            at.ahead = Some((AxisId(7), 1));
+        }
+    }
+    assert_eq!(refused(&ahead, 4), "an index is 1 ahead along axis 7, which it does not have");
 }
 
 #[test]

@@ -3,27 +3,32 @@
 use lazuli_codegen::{AxisId, Term};
 
 use super::draft::Draft;
+use super::windows::find_windows;
+
+/// The shortest rows that are not merged although they lie end to end, where reads that lie whole rows apart share what
+/// they read.
+const SHORTEST_ROW: i64 = 256;
 
 /// Merges axes where it can: among the parallel axes, and among the axes of each reduction. Element numbers of a reduction
-/// stay what they were, since its axes are numbered in row-major order.
-pub fn collapse_axes(draft: &mut Draft) {
+/// stay what they were, since its axes are numbered in row-major order. With `keep_rows`, rows of a stencil stay rows.
+pub fn collapse_axes(draft: &mut Draft, keep_rows: bool) {
     let chunk_axes: Vec<AxisId> =
         draft.scopes.iter().filter_map(|scope| scope.repeat.as_ref()?.chunk.map(|(axis, _)| axis)).collect();
     let mut parallel = std::mem::take(&mut draft.parallel);
-    collapse(draft, &mut parallel, &chunk_axes);
+    collapse(draft, &mut parallel, &chunk_axes, keep_rows && draft.scopes.len() == 1);
     draft.parallel = parallel;
     for scope in 0..draft.scopes.len() {
         let Some(mut axes) = draft.scopes[scope].repeat.as_mut().map(|own| std::mem::take(&mut own.axes)) else {
             continue;
         };
-        collapse(draft, &mut axes, &[]);
+        collapse(draft, &mut axes, &[], false);
         if let Some(repeat) = &mut draft.scopes[scope].repeat {
             repeat.axes = axes;
         }
     }
 }
 
-fn collapse(draft: &mut Draft, axes: &mut Vec<AxisId>, fixed: &[AxisId]) {
+fn collapse(draft: &mut Draft, axes: &mut Vec<AxisId>, fixed: &[AxisId], keep_rows: bool) {
     let mut inner = axes.len();
     while inner >= 2 {
         inner -= 1;
@@ -36,6 +41,10 @@ fn collapse(draft: &mut Draft, axes: &mut Vec<AxisId>, fixed: &[AxisId]) {
         let mut even = true;
         draft.for_each_index(|index| even &= index.factor(outer_term) == index.factor(inner_term) * extent);
         if !even {
+            continue;
+        }
+        let is_innermost = inner + 1 == axes.len();
+        if keep_rows && is_innermost && extent >= SHORTEST_ROW && find_windows(draft, a).is_some() {
             continue;
         }
         draft.for_each_index_mut(|index| {

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::draft::{Combined, Draft, DraftExpr, DraftStmt, Pass, Repeat, ScopeId, TOP, vars_of_expr, vars_of_index};
 use super::linear::Linear;
 use super::schedule::{is_wide, wide_axis};
+use super::windows::{Windows, find_windows};
 use crate::error::{Error, Result};
 use crate::fuse::flow::Flow;
 
@@ -50,6 +51,10 @@ pub fn finish(draft: &Draft, schedule: Schedule, flow: &Flow) -> Result<Finished
         emitted: vec![false; draft.vars.len()],
         scratch: Vec::new(),
         counter: None,
+        windows: match (schedule, draft.parallel.iter().rev().nth(1)) {
+            (Schedule::Rows { .. }, Some(&axis)) => find_windows(draft, axis),
+            _ => None,
+        },
     };
     for axis in &draft.parallel {
         finisher.axis(*axis);
@@ -94,6 +99,8 @@ struct Finisher<'a> {
     scratch: Vec<Scratch>,
     /// What groups count in.
     counter: Option<BufferId>,
+    /// Reads that rows share, where a thread computes several.
+    windows: Option<Windows>,
 }
 
 /// What a number is for. Two numbers that are equal at some extents by chance should not share an argument, or each chance
@@ -145,7 +152,18 @@ impl Finisher<'_> {
                 (term, coefficient)
             })
             .collect();
-        Affine { offset, terms }
+        Affine { offset, terms, ahead: None }
+    }
+
+    /// The index of a read, which may be told as that of another some rows ahead.
+    fn read_affine(&mut self, read: usize, index: &Linear) -> Affine {
+        let place = self.windows.as_ref().and_then(|windows| Some((windows.axis, windows.place(read, index)?.clone())));
+        match place {
+            Some((axis, (first, ahead))) if ahead > 0 => {
+                Affine { ahead: Some((self.axis(axis), ahead)), ..self.affine(&first) }
+            }
+            _ => self.affine(index),
+        }
     }
 
     /// The top level: its stores and last passes, each after what it uses.
@@ -331,7 +349,7 @@ impl Finisher<'_> {
         Ok(match expr {
             DraftExpr::Load(read, at) => {
                 let wide = self.is_wide(at, scope);
-                Expr::Load { buffer: BufferId(*read as u32), at: self.affine(at), wide }
+                Expr::Load { buffer: BufferId(*read as u32), at: self.read_affine(*read, at), wide }
             }
             DraftExpr::Index(at) => Expr::Index(self.affine(at)),
             DraftExpr::IndexBinary(op, var, number) => {
@@ -353,7 +371,7 @@ impl Finisher<'_> {
     }
 
     fn is_wide(&self, at: &Linear, scope: ScopeId) -> bool {
-        wide_axis(self.draft, self.schedule, scope).is_some_and(|(axis, width)| is_wide(at, axis, width))
+        wide_axis(self.draft, self.schedule, scope, at).is_some_and(|(axis, width)| is_wide(at, axis, width))
     }
 }
 

@@ -95,8 +95,9 @@ impl Linear {
         })
     }
 
-    /// `self = divisor * quotient + rest` where `rest` provably lies in 0..divisor; `None` where that takes a division.
-    pub fn split(&self, divisor: i64, of_term: impl Fn(Term) -> (i64, i64)) -> Option<(Linear, Linear)> {
+    /// `self = divisor * quotient + rest`, with as much in the quotient as needs no division. The constant of the
+    /// rest lies in 0..divisor.
+    pub fn split(&self, divisor: i64) -> (Linear, Linear) {
         let mut quotient = Linear::constant(self.constant.div_euclid(divisor));
         let mut rest = Linear::constant(self.constant.rem_euclid(divisor));
         for (term, factor) in &self.terms {
@@ -105,7 +106,6 @@ impl Linear {
                 _ => rest.add_term(*term, *factor),
             }
         }
-        let (least, greatest) = rest.range(of_term);
-        (least >= 0 && greatest < divisor).then_some((quotient, rest))
+        (quotient, rest)
     }
 }

@@ -4,8 +4,12 @@ mod collapse_axes;
 mod draft;
 mod finish;
 mod linear;
+mod map_schedule;
 mod schedule;
+mod split_axes;
+mod tile;
 mod trace_group;
+mod windows;
 
 pub use trace_group::same_data;
 
@@ -40,8 +44,9 @@ pub struct Lowered {
 /// Lowers group number `group`, whose space has at least one point.
 pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &DeviceFacts) -> Result<Lowered> {
     let mut draft = trace_group::trace_group(flow, partition, group)?;
+    split_axes::split_axes(&mut draft);
     // Before the schedule: the innermost axis it looks at is the collapsed one.
-    collapse_axes::collapse_axes(&mut draft);
+    collapse_axes::collapse_axes(&mut draft, !facts.is_cpu);
     let schedule = schedule::choose_schedule(&draft, &partition.groups[group as usize], flow, facts);
     let finished = finish::finish(&draft, schedule, flow)?;
     Ok(Lowered {
@@ -55,3 +60,6 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         sites: draft.sites,
     })
 }
+
+#[cfg(all(test, feature = "opencl"))]
+mod as_gpu;

@@ -1,43 +1,20 @@
 //! The schedule of a draft on a device: who takes which element, and which accesses are wide.
 
-use lazuli_codegen::{DType, DeviceFacts, LaneOrder, Placement, Schedule, Term, Tree};
+use lazuli_codegen::{DeviceFacts, LaneOrder, Schedule, Term, Tree};
 
-use super::draft::{Draft, DraftExpr, DraftStmt};
+use super::draft::{Draft, DraftStmt};
 use super::linear::Linear;
+use super::map_schedule::{MAP_GROUP, map_schedule};
+use super::tile::is_tiled;
 use crate::fuse::Group;
 use crate::fuse::flow::Flow;
-
-/// Bytes of one wide access.
-const WIDE_BYTES: usize = 16;
-
-/// Threads of a group of a map kernel, on GPUs and in OpenCL on a CPU.
-const MAP_GROUP: u32 = 256;
 
 /// Chooses how the device runs the draft.
 pub fn choose_schedule(draft: &Draft, group: &Group, flow: &Flow, facts: &DeviceFacts) -> Schedule {
     if let Some(tree) = group.tree {
         return group_schedule(draft, tree, facts);
     }
-    let threads = MAP_GROUP.min(facts.max_group);
-    match facts.is_cpu {
-        true => Schedule::Map { group: threads, width: 1, placement: Placement::InnerAxis },
-        false => Schedule::Map { group: threads, width: map_width(draft, flow), placement: gpu_placement(draft) },
-    }
-}
-
-/// Rows of a good length are dealt to the second grid axis, which saves each thread a division; short rows, and more rows
-/// than that axis takes, are counted through.
-fn gpu_placement(draft: &Draft) -> Placement {
-    const SHORTEST_ROW: i64 = 256;
-    const MOST_ROWS: i64 = 65_535;
-    let extent = |axis: &lazuli_codegen::AxisId| draft.extents[axis.0 as usize];
-    match draft.parallel.split_last() {
-        Some((inner, outer)) if !outer.is_empty() && extent(inner) >= SHORTEST_ROW => {
-            let rows = outer.iter().fold(1i64, |rows, axis| rows.saturating_mul(extent(axis)));
-            if rows <= MOST_ROWS { Placement::InnerAxis } else { Placement::Linear }
-        }
-        _ => Placement::Linear,
-    }
+    map_schedule(draft, flow, facts)
 }
 
 /// Values that a thread of a GPU keeps between passes over a row, for each variable kept.
@@ -80,34 +57,6 @@ fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
     Schedule::Group { tree, points, lane_order, steps: if is_kept && fits { steps as u32 } else { 0 } }
 }
 
-/// Neighbours that a thread takes: as many as fill a wide access of the widest type, where every access that moves along
-/// the innermost axis can be wide; else one, so that neighbouring threads read neighbouring elements.
-fn map_width(draft: &Draft, flow: &Flow) -> u32 {
-    let Some(&inner) = draft.parallel.last() else { return 1 };
-    // A loop in the thread keeps its loads in order of the loop; neighbouring threads make them wide.
-    if draft.scopes.len() > 1 {
-        return 1;
-    }
-    let inner = Term::Axis(inner);
-    let mut accesses: Vec<(&Linear, DType)> = Vec::new();
-    for scope in &draft.scopes {
-        for stmt in &scope.body {
-            let (index, value) = match stmt {
-                DraftStmt::Let(_, DraftExpr::Load(read, index)) => (index, draft.reads[*read]),
-                DraftStmt::Store(write, index, _) => (index, draft.writes[*write]),
-                DraftStmt::Let(..) | DraftStmt::Reduce(..) | DraftStmt::Loop(_) => continue,
-            };
-            let through_var = index.terms.iter().any(|(term, _)| matches!(term, Term::Var(_)));
-            if index.factor(inner) != 0 || through_var {
-                accesses.push((index, flow.values[value as usize].dtype));
-            }
-        }
-    }
-    let widest = accesses.iter().map(|(_, dtype)| dtype.size_bytes()).max().unwrap_or(4);
-    let width = (WIDE_BYTES / widest).min(8) as u32;
-    if accesses.iter().all(|(index, _)| is_wide(index, inner, width)) { width } else { 1 }
-}
-
 /// True where `width` elements from an index that is a multiple of `width` along `along` are neighbours in memory, aligned
 /// to their size together.
 pub fn is_wide(index: &Linear, along: Term, width: u32) -> bool {
@@ -121,10 +70,16 @@ pub fn is_wide(index: &Linear, along: Term, width: u32) -> bool {
             .all(|(term, factor)| *term == along || (matches!(term, Term::Axis(_)) && aligned(*factor)))
 }
 
-/// The axis along which a scope's accesses are wide, and how wide, under a schedule.
-pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize) -> Option<(Term, u32)> {
+/// The axis along which an access of a scope may be wide, and how wide, under a schedule.
+pub fn wide_axis(draft: &Draft, schedule: Schedule, scope: usize, at: &Linear) -> Option<(Term, u32)> {
     match schedule {
-        Schedule::Map { width, .. } => draft.parallel.last().map(|axis| (Term::Axis(*axis), width)),
+        Schedule::Tile { width, across, .. } => {
+            let (inner, across) = (*draft.parallel.last()?, *draft.parallel.get(across as usize)?);
+            Some((Term::Axis(if is_tiled(at, across, inner) { across } else { inner }), width))
+        }
+        Schedule::Map { width, .. } | Schedule::Rows { width, .. } => {
+            draft.parallel.last().map(|axis| (Term::Axis(*axis), width))
+        }
         Schedule::Group { tree, .. } => {
             let mut top = scope;
             while draft.scopes[top].depth > 1 {

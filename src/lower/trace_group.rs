@@ -292,8 +292,15 @@ impl Tracer<'_> {
     }
 
     fn divide(&mut self, dividend: Linear, divisor: i64) -> (Linear, Linear) {
-        if let Some(split) = dividend.split(divisor, |term| self.draft.range(term)) {
-            return split;
+        let (mut even, rest) = dividend.split(divisor);
+        let (least, greatest) = rest.range(|term| self.draft.range(term));
+        if least >= 0 && greatest < divisor {
+            return (even, rest);
+        }
+        // Only what is known not to be negative may be divided by itself.
+        let dividend = if least >= 0 { rest } else { dividend };
+        if least < 0 {
+            even = Linear::default();
         }
         let whole = self.index_var(dividend.clone());
         let quotient = self.index_binary(IndexOp::Div, whole, divisor);
@@ -302,7 +309,8 @@ impl Tracer<'_> {
             let division = Division { dividend: dividend.clone(), divisor, partner, is_quotient };
             self.draft.vars[var.0 as usize].division = Some(division);
         }
-        (Linear::var(quotient), Linear::var(remainder))
+        even.add_term(Term::Var(quotient), 1);
+        (even, Linear::var(remainder))
     }
 
     /// Puts `quotient * divisor + remainder` back together to what was divided.

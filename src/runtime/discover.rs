@@ -121,7 +121,7 @@ fn try_open(
 fn probe(runtime: &dyn Runtime) -> Result<()> {
     const COUNT: usize = 33;
     const VALUE: i32 = 0x1A2A_3A4A;
-    let at = Affine { offset: None, terms: vec![(Term::Axis(AxisId(0)), Coefficient::One)] };
+    let at = Affine { offset: None, terms: vec![(Term::Axis(AxisId(0)), Coefficient::One)], ahead: None };
     let kernel = Arc::new(Kernel {
         name: "probe_i32".into(),
         index: IndexWidth::I32,

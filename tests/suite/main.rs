@@ -32,6 +32,7 @@ mod gather;
 
 mod statistics;
 
+mod layouts;
 mod properties;
 
 mod poclcount;

@@ -31,8 +31,11 @@ impl Emitter<'_> {
     }
 
     fn emit_store(&mut self, buffer: BufferId, at: &Affine, value: Var) {
-        let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
         let stored = self.encoded(self.buffer_dtype(buffer), value);
+        if let Some(to) = &self.turned[buffer.0 as usize] {
+            return self.out.line(&format!("{} = {};", to.code, stored.code));
+        }
+        let to = format!("{}[{}]", self.names.buffer(buffer), self.affine(at).code);
         let conditions: Vec<&str> = self.guard.iter().chain(&self.in_range).map(|text| text.code.as_str()).collect();
         let condition =
             if conditions.is_empty() { String::new() } else { format!("if ({}) ", conditions.join(" && ")) };
@@ -48,12 +51,22 @@ impl Emitter<'_> {
 
     /// Runs a body for neighbours of which the thread owns `width`, or fewer at the end of a row.
     pub(super) fn emit_for_neighbours(&mut self, body: &[Stmt], neighbours: Neighbours) {
+        self.emit_placed(body, neighbours, Place::Before);
+        self.emit_left(neighbours);
+        self.emit_wide_loads(body, neighbours, false);
+        self.emit_neighbour_loop(body, neighbours);
+    }
+
+    /// Names how many neighbours there are at the most, from the first to the end of the row.
+    pub(super) fn emit_left(&mut self, neighbours: Neighbours) {
         let index = self.dialect.index_type(self.kernel.index);
         let extent = self.extent(neighbours.axis).to_owned();
         let first = self.axes[neighbours.axis.0 as usize].code.clone();
-        self.emit_placed(body, neighbours, Place::Before);
         self.out.line(&format!("const {index} left = {extent} - {first};"));
-        self.emit_wide_loads(body, neighbours, false);
+    }
+
+    /// The loop over neighbours, once what is loaded of all of them is there, and their stores.
+    pub(super) fn emit_neighbour_loop(&mut self, body: &[Stmt], neighbours: Neighbours) {
         let stores = self.declare_wide_stores(body, neighbours);
         self.out.line("#pragma unroll");
         self.out.open(&format!("for (int v = 0; v < {}; ++v)", neighbours.width));

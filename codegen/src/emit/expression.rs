@@ -58,7 +58,10 @@ impl Emitter<'_> {
     fn expression(&mut self, var: Var, expr: &Expr) -> Text {
         let dtype = self.dtype(var);
         match expr {
-            Expr::Load { buffer, at, .. } => self.load(*buffer, at),
+            Expr::Load { buffer, at, .. } => match self.read[var.0 as usize].clone() {
+                Some(element) => self.decoded(self.buffer_dtype(*buffer), element),
+                None => self.load(*buffer, at),
+            },
             Expr::Scalar(_) | Expr::Zero => self.zero(dtype),
             Expr::Index(at) => self.affine(at),
             Expr::IndexBinary(op, a, b) => self.index_binary(*op, &self.index_operand(a), &self.index_operand(b)),

@@ -279,7 +279,9 @@ impl Facts {
 /// The neighbours a thread of the kernel owns, if it owns more than one element.
 pub(super) fn root_neighbours(kernel: &Kernel, schedule: &Schedule) -> Option<Neighbours> {
     match (schedule, kernel.parallel.last()) {
-        (Schedule::Map { width, .. }, Some(&axis)) if *width > 1 => {
+        (Schedule::Map { width, .. } | Schedule::Rows { width, .. } | Schedule::Tile { width, .. }, Some(&axis))
+            if *width > 1 =>
+        {
             Some(Neighbours { width: *width, axis, by_hand: true })
         }
         _ => None,

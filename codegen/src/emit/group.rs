@@ -26,7 +26,7 @@ impl Group {
             Schedule::Group { tree, points, lane_order, steps } => {
                 Some(Self { tree, points, lane_order, steps, lane: "lane" })
             }
-            Schedule::Map { .. } => None,
+            Schedule::Map { .. } | Schedule::Rows { .. } | Schedule::Tile { .. } => None,
         }
     }
 

@@ -11,7 +11,15 @@ impl Emitter<'_> {
         let offset = at.offset.map(|size| Text::atom(self.names.size(size)));
         let terms = at.terms.iter().map(|(term, coefficient)| {
             let index = match term {
-                Term::Axis(axis) => &self.axes[axis.0 as usize],
+                Term::Axis(axis) => {
+                    let index = &self.axes[axis.0 as usize];
+                    match at.ahead {
+                        Some((ahead, by)) if ahead == *axis && by > 0 => {
+                            &Text::infix(index, "+", &Text::atom(by.to_string()), Binding::Sum)
+                        }
+                        _ => index,
+                    }
+                }
                 Term::Var(var) => self.value(*var),
             };
             match coefficient {

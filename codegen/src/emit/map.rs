@@ -70,7 +70,7 @@ impl Emitter<'_> {
     }
 
     /// Takes a grid axis as a parallel axis.
-    fn emit_direct_axis(&mut self, axis: u32, id: String, width: u32) {
+    pub(super) fn emit_direct_axis(&mut self, axis: u32, id: String, width: u32) {
         let index = self.dialect.index_type(self.kernel.index);
         let extent = self.extent(crate::AxisId(axis)).to_owned();
         let id = match width {
@@ -82,7 +82,7 @@ impl Emitter<'_> {
         self.out.line(&format!("if (i{axis} >= {extent}) return;"));
     }
 
-    fn unsigned_suffix(&self) -> &'static str {
+    pub(super) fn unsigned_suffix(&self) -> &'static str {
         // A 64-bit sum is wide already; its quotient becomes unsigned by assignment.
         match self.kernel.index {
             IndexWidth::I32 => "u",

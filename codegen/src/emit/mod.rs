@@ -1,9 +1,9 @@
 //! Prints a kernel under a schedule as OpenCL C or CUDA C.
 //!
-//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map` and `group` lay the work out,
-//! `elements` deals the elements of a loop to lanes and `lanes` combines what they folded, `combine` what groups did, `recompute` settles which
-//! values a later loop computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and
-//! `index` print values.
+//! One emitter serves both languages: [`Dialect`] holds what they spell differently. `map`, `tile` and `group` lay
+//! the work out, `rows` reads for several rows before it computes them, `elements` deals the elements of a loop to
+//! lanes and `lanes` combines what they folded, `combine` what groups did, `recompute` settles which values a later loop
+//! computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and `index` print values.
 
 mod block;
 mod cast;
@@ -18,8 +18,10 @@ mod map;
 mod operation;
 mod prelude;
 mod recompute;
+mod rows;
 mod serial;
 mod text;
+mod tile;
 mod writer;
 
 use std::collections::HashMap;
@@ -32,6 +34,7 @@ use facts::Facts;
 use group::Group;
 use prelude::{Prelude, Section};
 use text::Text;
+use tile::Tile;
 use writer::{LINE, Writer};
 
 /// Threads of a multiprocessor at once where rows are kept in registers: each then has 64 of them, and while one group
@@ -66,6 +69,8 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
+        Schedule::Rows { width, rows, placement, .. } => emitter.emit_run_of_rows(width, rows, placement),
+        Schedule::Tile { group, side, width, across } => emitter.emit_tile(Tile::new(group, side, width, across)),
         Schedule::Group { tree, points, lane_order, steps } => {
             emitter.emit_group(Group { tree, points, lane_order, steps, lane: "lane" });
         }
@@ -90,10 +95,12 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
 
 /// Bytes of local (shared) memory that a group of the emitted kernel takes at the most: in CUDA C a warp needs none.
 pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
-    let Schedule::Group { tree, points, .. } = schedule else { return 0 };
-    if tree.lanes == 1 {
-        return 0;
-    }
+    let (tree, points) = match schedule {
+        Schedule::Map { .. } | Schedule::Rows { .. } => return 0,
+        Schedule::Tile { side, .. } => return tile::local_memory_bytes(kernel, schedule, *side),
+        Schedule::Group { tree, .. } if tree.lanes == 1 => return 0,
+        Schedule::Group { tree, points, .. } => (tree, points),
+    };
     let results = kernel.body.iter().filter_map(|stmt| match stmt {
         Stmt::Reduce(Reduce { folds, .. }) | Stmt::Combine(Combine { folds, .. }) => {
             Some(folds.iter().map(|fold| fold.result))
@@ -133,6 +140,10 @@ struct Emitter<'a> {
     slots: Vec<Option<Text>>,
     /// The variables kept so far.
     kept: Vec<Kept>,
+    /// By variable: where it lies as it was read from memory, if that was done beforehand.
+    read: Vec<Option<Text>>,
+    /// By buffer: where what is stored to it goes first, if it goes through a tile.
+    turned: Vec<Option<Text>>,
     /// By axis: its index.
     axes: Vec<Text>,
     /// The condition under which the neighbour at hand exists, where it may not.
@@ -163,6 +174,8 @@ impl<'a> Emitter<'a> {
             value_names: vec![None; kernel.vars.len()],
             slots: vec![None; kernel.vars.len()],
             kept: Vec::new(),
+            read: vec![None; kernel.vars.len()],
+            turned: vec![None; kernel.buffers.len()],
             axes: (0..kernel.axes.len()).map(|axis| Text::atom(format!("i{axis}"))).collect(),
             guard: None,
             in_range: None,
@@ -267,8 +280,11 @@ impl Schedule {
     /// Threads in a group, where that is one number whatever the sizes.
     fn threads(&self) -> Option<u32> {
         match *self {
-            Schedule::Map { group, placement: crate::Placement::Linear, .. } => Some(group),
-            Schedule::Map { placement: crate::Placement::InnerAxis, .. } => None,
+            Schedule::Map { group, placement, .. } | Schedule::Rows { group, placement, .. } => match placement {
+                crate::Placement::Linear => Some(group),
+                crate::Placement::InnerAxis => None,
+            },
+            Schedule::Tile { group, .. } => Some(group),
             Schedule::Group { tree, points, .. } => Some(tree.lanes * points),
         }
     }

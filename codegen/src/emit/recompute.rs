@@ -177,5 +177,5 @@ fn renamed_affine(at: &Affine, name: &mut dyn FnMut(Var) -> Var) -> Affine {
         };
         (term, *coefficient)
     });
-    Affine { offset: at.offset, terms: terms.collect() }
+    Affine { offset: at.offset, terms: terms.collect(), ahead: at.ahead }
 }

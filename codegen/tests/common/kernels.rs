@@ -43,12 +43,14 @@ pub fn all() -> Vec<(String, Kernel, Schedule)> {
             Schedule::Map { width: 1, .. } => String::new(),
             Schedule::Map { width, .. } => format!("_x{width}"),
             Schedule::Group { tree: Tree { lanes: 1, .. }, .. } => "_cpu".to_owned(),
-            Schedule::Group { .. } => String::new(),
+            Schedule::Rows { .. } | Schedule::Tile { .. } | Schedule::Group { .. } => String::new(),
         };
         (format!("{}{suffix}", kernel.name), kernel, schedule)
     })
     .chain(super::rows::all())
     .chain(super::combine::all())
+    .chain(super::stencils::all())
+    .chain(super::tiles::all())
     .collect::<Vec<_>>();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all
@@ -302,7 +304,7 @@ pub fn pad() -> Kernel {
     let is_inside = k.value(body, Bool, Expr::IndexLess(IndexOperand::Var(moved), IndexOperand::Size(length)));
     let held = k.index(body, Expr::IndexBinary(IndexOp::Max, IndexOperand::Var(moved), IndexOperand::Zero));
     let folded = k.index(body, Expr::IndexBinary(IndexOp::Rem, IndexOperand::Var(held), IndexOperand::Size(length)));
-    let from = Affine { offset: None, terms: vec![(Term::Var(folded), Coefficient::One)] };
+    let from = Affine { offset: None, terms: vec![(Term::Var(folded), Coefficient::One)], ahead: None };
     let a = k.load(body, a, &from, false);
     let zero = k.value(body, I16, Expr::Zero);
     let right = k.value(body, I16, Expr::Select { condition: is_inside, on_true: a, on_false: zero });

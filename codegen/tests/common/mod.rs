@@ -7,6 +7,8 @@ pub mod nvrtc;
 pub mod opencl;
 pub mod rows;
 pub mod run;
+pub mod stencils;
+pub mod tiles;
 
 use lazuli_codegen::*;
 
@@ -151,7 +153,7 @@ pub struct Reduction {
 pub fn at(offset: Option<SizeId>, axes: &[(AxisId, Option<SizeId>)]) -> Affine {
     let terms =
         axes.iter().map(|&(axis, stride)| (Term::Axis(axis), stride.map_or(Coefficient::One, Coefficient::Size)));
-    Affine { offset, terms: terms.collect() }
+    Affine { offset, terms: terms.collect(), ahead: None }
 }
 
 /// A map for GPUs.
@@ -181,6 +183,6 @@ pub const fn columns(lanes: u32, points: u32, steps: u32) -> Schedule {
 pub const fn tree_of(schedule: &Schedule) -> Tree {
     match *schedule {
         Schedule::Group { tree, .. } => tree,
-        Schedule::Map { .. } => Tree::SERIAL,
+        Schedule::Map { .. } | Schedule::Rows { .. } | Schedule::Tile { .. } => Tree::SERIAL,
     }
 }

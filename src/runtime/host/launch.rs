@@ -230,7 +230,8 @@ impl<'a> Launch<'a> {
         }));
         let axes: SmallVec<[(usize, i64); 4]> =
             access.axes.iter().map(|&(axis, by)| (axis.0 as usize, factor(by))).collect();
-        let offset = access.offset.map_or(0, |SizeId(size)| self.sizes[size as usize]);
+        let ahead = access.ahead.map_or(0, |(count, by)| factor(by).saturating_mul(count.into()));
+        let offset = access.offset.map_or(0, |SizeId(size)| self.sizes[size as usize]).saturating_add(ahead);
         let empty = self.extents.contains(&0);
         let reach = walk.bounds();
         let checked = access.buffer.is_some() && (empty || !access.narrow.is_empty());

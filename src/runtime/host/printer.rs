@@ -34,7 +34,9 @@ impl Display for Printed<'_> {
             write!(f, ", s{at}: {scalar}")?;
         }
         match schedule {
-            Schedule::Map { .. } => writeln!(f, ") {{ // blocks of neighbours")?,
+            Schedule::Map { .. } | Schedule::Rows { .. } | Schedule::Tile { .. } => {
+                writeln!(f, ") {{ // blocks of neighbours")?
+            }
             Schedule::Group { tree, .. } => {
                 writeln!(f, ") {{ // point by point, {} accumulators", tree.accumulators())?
             }
@@ -167,7 +169,10 @@ impl Display for Place<'_> {
         for (term, coefficient) in &self.0.terms {
             plus(f)?;
             match term {
-                Term::Axis(axis) => write!(f, "i{}", axis.0)?,
+                Term::Axis(axis) => match self.0.ahead {
+                    Some((ahead, by)) if ahead == *axis => write!(f, "(i{} + {by})", axis.0)?,
+                    _ => write!(f, "i{}", axis.0)?,
+                },
                 Term::Var(var) => write!(f, "v{}", var.0)?,
             }
             if let Coefficient::Size(size) = coefficient {

@@ -55,6 +55,8 @@ pub struct Access {
     pub buffer: Option<BufferId>,
     /// The constant.
     pub offset: Option<SizeId>,
+    /// So many times a coefficient on top of it.
+    pub ahead: Option<(u32, Coefficient)>,
     /// Axes whose index is one for the whole block.
     pub axes: Vec<(AxisId, Coefficient)>,
     /// Narrow index variables.

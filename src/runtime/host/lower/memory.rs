@@ -28,6 +28,9 @@ impl Lowering<'_> {
                         return Err(self.malformed(format_args!("axis {} is not in scope", axis.0)));
                     };
                     depth = depth.max(at);
+                    if let Some((_, by)) = affine.ahead.filter(|(ahead, _)| *ahead == axis) {
+                        access.ahead = Some((by, coefficient));
+                    }
                     let along = self.space().is_some_and(|space| self.spaces[space].contains(&axis));
                     let terms = if along { &mut access.along } else { &mut access.axes };
                     terms.push((axis, coefficient));

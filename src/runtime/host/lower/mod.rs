@@ -37,7 +37,7 @@ enum Style {
 pub fn lower_kernel(kernel: &Kernel, schedule: Schedule) -> Result<Vec<Program>> {
     let style = match schedule {
         Schedule::Group { .. } => Style::Points,
-        Schedule::Map { .. } => Style::Columns,
+        Schedule::Map { .. } | Schedule::Rows { .. } | Schedule::Tile { .. } => Style::Columns,
     };
     let mut programs = Vec::new();
     let has_passes = kernel.body.iter().any(|stmt| reuse::pass(stmt).is_some());

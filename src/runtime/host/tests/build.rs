@@ -81,7 +81,7 @@ impl Build {
             .iter()
             .map(|&(term, by)| (term, if by == 1 { Coefficient::One } else { Coefficient::Size(self.size(by)) }))
             .collect();
-        Affine { offset, terms }
+        Affine { offset, terms, ahead: None }
     }
 
     fn var(&mut self, kind: VarType) -> Var {

@@ -27,6 +27,23 @@ fn iota_of_two_axes() {
     assert_eq!(got, want);
 }
 
+/// out[i, j] = a[1 + i + 2, j], told as the row two ahead of another.
+#[test]
+fn a_row_ahead_is_another_offset() {
+    let (rows, columns) = (70usize, 90usize);
+    let a = noise((rows + 3) * columns, 2);
+    let mut k = Build::new();
+    let (i, j) = (k.parallel(rows as i64), k.parallel(columns as i64));
+    let (ka, out) = (k.input(DType::F32), k.output(DType::F32));
+    let at = Affine { ahead: Some((i, 2)), ..k.at(columns as i64, &[(i, columns as i64), (j, 1)]) };
+    let value = k.load(ka, at);
+    let at = k.at(0, &[(i, columns as i64), (j, 1)]);
+    k.store(out, at, value);
+    let runtime = runtime();
+    let got: Vec<f32> = run(k, MAP, &[&*upload(&runtime, &a)], rows * columns);
+    assert_eq!(got, a[3 * columns..]);
+}
+
 /// out[i] = i < pad ? 0 : a[clamp(i - pad)]
 #[test]
 fn padding_by_clamped_gather_and_select() {

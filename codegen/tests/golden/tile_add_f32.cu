@@ -1,0 +1,84 @@
+typedef int i32;
+typedef float f32;
+#define FN static __device__ __forceinline__
+#define GLOBAL
+#define ALIGNED(bytes) __align__(bytes)
+#define LAZULI_WIDE_LOAD(T, W, INDEX) \
+    FN T##x##W T##x##W##_load(GLOBAL const T *from, INDEX left) { \
+        T##x##W x; \
+        if (left >= W) { \
+            x = *(GLOBAL const T##x##W *)from; \
+        } else { \
+            for (int v = 0; v < W; ++v) x.v[v] = v < left ? from[v] : (T)0; \
+        } \
+        return x; \
+    }
+#define LAZULI_WIDE_STORE(T, W, INDEX) \
+    FN void T##x##W##_store(GLOBAL T *to, T##x##W x, INDEX left) { \
+        if (left >= W) { \
+            *(GLOBAL T##x##W *)to = x; \
+        } else { \
+            for (int v = 0; v < W; ++v) if (v < left) to[v] = x.v[v]; \
+        } \
+    }
+#define LAZULI_WIDE(T, W, BYTES) \
+    typedef struct ALIGNED(BYTES) { T v[W]; } T##x##W;
+LAZULI_WIDE(f32, 4, 16)
+LAZULI_WIDE_LOAD(f32, 4, i32)
+LAZULI_WIDE_STORE(f32, 4, i32)
+
+extern "C" __global__ __launch_bounds__(256) void mul_add_f32(
+    const float *__restrict__ in0, const float *__restrict__ in1, const float *__restrict__ in2,
+    const float *__restrict__ in3, float *__restrict__ out0,
+    int n0, int n1, int stride2, int in1_stride1, int out0_stride0,
+    float s0) {
+    const unsigned g = blockIdx.x;
+    const unsigned columns = (n1 + 63u) / 64;
+    const int c1 = g % columns * 64;
+    const int c0 = g / columns * 64;
+    const int x = threadIdx.x % 16 * 4;
+    const int y = threadIdx.x / 16;
+    __shared__ float tile[64 * 65];
+    f32x4 x0[4];
+    {
+        const int i0 = c0 + x;
+        const int i1 = c1 + y;
+        const int left = n0 - i0;
+        #pragma unroll
+        for (int r = 0; r < 4; ++r) {
+            if (i1 + r * 16 < n1) x0[r] = f32x4_load(&in1[i0 + (i1 + r * 16) * in1_stride1], left);
+        }
+    }
+    const int i0 = c0 + y;
+    const int i1 = c1 + x;
+    const int left = n1 - i1;
+    const f32x4 x1 = f32x4_load(&in2[i1], left);
+    f32x4 x2[4];
+    float x3[4];
+    #pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        if (i0 + r * 16 < n0) {
+            x2[r] = f32x4_load(&in0[(i0 + r * 16) * stride2 + i1], left);
+            x3[r] = in3[(i0 + r * 16) * stride2];
+        }
+    }
+    #pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            tile[(y + r * 16) * 65 + x + v] = x0[r].v[v];
+        }
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        if (i0 + r * 16 >= n0) return;
+        const float v0 = x3[r];
+        f32x4 y0;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            y0.v[v] = x2[r].v[v] + s0 * tile[(x + v) * 65 + y + r * 16] + x1.v[v] + v0;
+        }
+        f32x4_store(&out0[(i0 + r * 16) * out0_stride0 + i1], y0, left);
+    }
+}

@@ -1,0 +1,246 @@
+//! Schedules for GPUs, run from graph to values on an OpenCL CPU device that claims to be a GPU: what they compute is
+//! tested where there is no GPU.
+
+#![allow(clippy::reversed_empty_ranges, reason = "in `s![]` a negative end counts from the end")]
+
+use std::sync::Arc;
+
+use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
+use ndarray::{Array2, ArrayD, s};
+
+use crate::config::Config;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::prelude::*;
+use crate::runtime::opencl::OpenClRuntime;
+use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
+
+/// An OpenCL device under other facts.
+struct Posing {
+    runtime: OpenClRuntime,
+    facts: DeviceFacts,
+}
+
+impl Runtime for Posing {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.runtime.allocate(bytes)
+    }
+
+    fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
+        self.runtime.upload(source, target, target_offset)
+    }
+
+    fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
+        self.runtime.download(source, source_offset, target)
+    }
+
+    fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
+        self.runtime.clear(memory, bytes)
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        lazuli_codegen::verify_kernel(kernel, &schedule).map_err(Error::Internal)?;
+        self.runtime.compile(kernel, schedule, contraction)
+    }
+
+    fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
+        self.runtime.launch(executable, arguments)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.runtime.synchronize()
+    }
+}
+
+/// A device that lowering takes for a GPU with so much local memory; `None`, aloud, where there is no OpenCL.
+fn gpu(local_memory_bytes: u32) -> Option<Device> {
+    let runtime = match OpenClRuntime::open(0, None) {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            println!("SKIP: {error}");
+            return None;
+        }
+    };
+    let facts = DeviceFacts { is_cpu: false, max_group: 1024, local_memory_bytes, ..runtime.facts().clone() };
+    let config = Config::default().with_disk_cache(false);
+    Some(Device::new("posing".into(), Arc::new(Posing { runtime, facts }), Vec::new(), config))
+}
+
+/// How the only kernel of an evaluation is run; then its values are compared.
+#[track_caller]
+fn schedule_of<T: Element>(ours: &Array<T>, right: &ArrayD<T>) -> String {
+    let explanation = ours.explain().unwrap();
+    assert_eq!(explanation.kernels.len(), 1, "{explanation}");
+    let found = ours.get().unwrap();
+    assert_eq!(found.shape(), right.shape());
+    let wrong = found.indexed_iter().zip(right).find(|((_, found), right)| found != right);
+    if let Some(((at, found), right)) = wrong {
+        panic!("at {at:?}: {found} where {right} is right\n{explanation}");
+    }
+    explanation.kernels[0].schedule.clone()
+}
+
+fn matrix<T: Element>(rows: usize, columns: usize, of: impl Fn(usize) -> T) -> Array2<T> {
+    Array2::from_shape_fn((rows, columns), |(i, j)| of(i * columns + j))
+}
+
+/// `x + y.t()` of a type, at sizes on either side of a tile's.
+fn sums<T: Element + Number + std::ops::Add<Output = T>>(device: &Device, of: impl Fn(usize) -> T) {
+    for (rows, columns) in [(32, 32), (33, 100), (64, 64), (65, 127), (128, 192), (160, 40)] {
+        let (x, y) = (matrix(rows, columns, &of), matrix(columns, rows, |i| of(i + 5)));
+        let ours = device.to_device(&x).unwrap() + device.to_device(&y).unwrap().t();
+        let right = Array2::from_shape_fn((rows, columns), |(i, j)| x[[i, j]] + y[[j, i]]);
+        let schedule = schedule_of(&ours, &right.into_dyn());
+        assert!(schedule.contains("Tile"), "{rows} by {columns} of {}: {schedule}", T::DTYPE);
+    }
+}
+
+#[test]
+fn a_turned_operand_of_any_type_goes_through_a_tile() {
+    for local_memory in [48 << 10, 16 << 10] {
+        let Some(device) = gpu(local_memory) else { return };
+        sums(&device, |i| (i % 1013) as f32);
+        sums(&device, |i| (i % 1013) as f64);
+        sums(&device, |i| f16::from_f32((i % 37) as f32));
+        sums(&device, |i| bf16::from_f32((i % 37) as f32));
+        sums(&device, |i| (i % 61) as i8);
+        sums(&device, |i| (i % 1013) as i16);
+        sums(&device, |i| i as u64);
+    }
+    let Some(device) = gpu(48 << 10) else { return };
+    let x = matrix(70, 90, |i| i % 3 == 0);
+    let y = matrix(90, 70, |i| i % 5 == 0);
+    let ours = device.to_device(&x).unwrap() & device.to_device(&y).unwrap().t();
+    assert!(schedule_of(&ours, &(&x & &y.t()).into_dyn()).contains("Tile"));
+}
+
+fn wave(rows: usize, columns: usize) -> Array2<f32> {
+    matrix(rows, columns, |i| ((i * 7919) % 1009) as f32 / 8.0)
+}
+
+#[test]
+fn a_stencil_shares_the_reads_of_its_rows() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns) in [(6, 34), (7, 300), (66, 130), (100, 67), (9, 1030)] {
+        let host = wave(rows, columns);
+        let u = device.to_device(&host).unwrap();
+        let around = u.slice(s![..-2, 1..-1]) + u.slice(s![2.., 1..-1]) + u.slice(s![1..-1, ..-2]);
+        let ours = (around + u.slice(s![1..-1, 2..])) * 0.25 - u.slice(s![1..-1, 1..-1]);
+        let right = Array2::from_shape_fn((rows - 2, columns - 2), |(i, j)| {
+            let around = host[[i, j + 1]] + host[[i + 2, j + 1]] + host[[i + 1, j]];
+            (around + host[[i + 1, j + 2]]) * 0.25 - host[[i + 1, j + 1]]
+        });
+        let schedule = schedule_of(&ours, &right.into_dyn());
+        assert!(schedule.contains("Rows") && schedule.contains("width: 1"), "{rows} by {columns}: {schedule}");
+    }
+}
+
+#[test]
+fn rows_are_shared_backwards_and_in_runs_of_neighbours() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = wave(70, 128);
+    let u = device.to_device(&host).unwrap();
+    // Upside down, and with a row between those that are read.
+    let down = u.flip(0);
+    let ours = down.slice(s![..-2, ..64]) - down.slice(s![2.., ..64]);
+    let right = Array2::from_shape_fn((68, 64), |(i, j)| host[[69 - i, j]] - host[[67 - i, j]]);
+    let schedule = schedule_of(&ours, &right.into_dyn());
+    assert!(schedule.contains("Rows") && schedule.contains("width: 4"), "{schedule}");
+    // Too far apart for a window.
+    let ours = u.slice(s![..-9, ..64]) - u.slice(s![9.., ..64]);
+    let right = Array2::from_shape_fn((61, 64), |(i, j)| host[[i, j]] - host[[i + 9, j]]);
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("Map"));
+    // Three axes: rows lie along the middle one.
+    let cube = host.into_shape_with_order((10, 14, 64)).unwrap();
+    let u = device.to_device(&cube).unwrap();
+    let ours = u.slice(s![1..-1, ..-2, 1..-1]) + u.slice(s![1..-1, 2.., 1..-1]) - u.slice(s![2.., 1..-1, 1..-1]);
+    let right = ndarray::Array3::from_shape_fn((8, 12, 62), |(i, j, k)| {
+        cube[[i + 1, j, k + 1]] + cube[[i + 1, j + 2, k + 1]] - cube[[i + 2, j + 1, k + 1]]
+    });
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("Rows"));
+}
+
+#[test]
+fn short_axes_are_tiled_in_small_squares_or_computed_in_rows() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns, schedule) in
+        [(16, 500, "side: 16"), (300, 20, "side: 16"), (9, 200, "Rows"), (3, 1000, "rows: 3"), (500, 5, "Map")]
+    {
+        let (x, y) = (wave(rows, columns), wave(columns, rows));
+        let ours = device.to_device(&x).unwrap() - device.to_device(&y).unwrap().t();
+        let found = schedule_of(&ours, &(&x - &y.t()).into_dyn());
+        assert!(found.contains(schedule), "{rows} by {columns}: {found}");
+    }
+}
+
+#[test]
+fn a_turned_result_beside_a_straight_one_goes_through_a_tile() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns) in [(64, 64), (70, 100), (130, 65)] {
+        let (x, y) = (wave(rows, columns), wave(columns, rows));
+        let (ours, theirs) = (device.to_device(&x).unwrap(), device.to_device(&y).unwrap());
+        let (sum, twice) = (&ours + theirs.t(), theirs.t() * 2.0);
+        let before = device.counters().launches;
+        crate::eval((&sum, &twice)).unwrap();
+        assert_eq!(device.counters().launches - before, 1);
+        assert_eq!(sum.get().unwrap(), (&x + &y.t()).into_dyn());
+        assert_eq!(twice.get().unwrap(), (&y.t() * 2.0).into_dyn());
+    }
+}
+
+#[test]
+fn many_operands_do_not_leave_the_registers() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let x = wave(130, 70);
+    let y: Vec<Array2<f32>> = (0..10).map(|k| wave(130, 70) + k as f32).collect();
+    let turned = device.to_device(&wave(70, 130)).unwrap();
+    let (mut ours, mut right) = (turned.t() + device.to_device(&x).unwrap(), &wave(70, 130).t() + &x);
+    for y in &y {
+        ours += device.to_device(y).unwrap();
+        right += y;
+    }
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("side: 32"));
+}
+
+#[test]
+fn neighbours_that_are_not_aligned_are_loaded_one_by_one() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = wave(1, 4099).into_shape_with_order(4099).unwrap();
+    let x = device.to_device(&host).unwrap();
+    let shifted = schedule_of(
+        &(x.slice(s![1..]) + x.slice(s![..-1])),
+        &(&host.slice(s![1..]) + &host.slice(s![..-1])).into_dyn(),
+    );
+    let turned = schedule_of(&(x.flip(0) * 2.0 + &x), &(&host.slice(s![..;-1]) * 2.0 + &host).into_dyn());
+    for schedule in [shifted, turned] {
+        assert!(schedule.contains("Map") && schedule.contains("width: 4"), "{schedule}");
+    }
+    // Rows of an odd length are stored one by one, but several together.
+    let host = wave(40, 65);
+    let x = device.to_device(&host).unwrap();
+    let ours = x.slice(s![.., 2..]) * 3.0;
+    let schedule = schedule_of(&ours, &(&host.slice(s![.., 2..]) * 3.0).into_dyn());
+    assert!(schedule.contains("Rows") && schedule.contains("width: 1"), "{schedule}");
+}
+
+#[test]
+fn a_reshaped_transpose_is_a_transpose() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = wave(96, 70);
+    let x = device.to_device(&host).unwrap();
+    let flat = host.t().iter().copied().collect::<Vec<f32>>();
+    let right = |shape: &[usize]| ArrayD::from_shape_vec(shape, flat.clone()).unwrap();
+    assert!(schedule_of(&(x.t().flatten() + 0.0), &right(&[6720])).contains("Tile"));
+    // 35 rows of 2 * 96: the rows are split, and the columns merged with them.
+    assert!(schedule_of(&(x.t().reshape([35, 192]) + 0.0), &right(&[35, 192])).contains("Tile"));
+    // Nothing divides 80 and 96 but what is too short.
+    assert!(schedule_of(&(x.t().reshape([84, 80]) + 0.0), &right(&[84, 80])).contains("Map"));
+    // An index that is a value, too, and both results of one division.
+    let counted = x.t().flatten() + device.arange(0.0f32, 6720.0, 1.0);
+    let right = ArrayD::from_shape_fn(vec![6720], |at| flat[at[0]] + at[0] as f32);
+    assert!(schedule_of(&counted, &right).contains("Tile"));
+}
