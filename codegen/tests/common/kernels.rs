@@ -461,7 +461,7 @@ pub fn gather(of: DType, width: IndexWidth) -> Kernel {
     let body = &mut Vec::new();
     let place = k.load(body, places, &here, true);
     let place = k.index(body, Expr::CheckedIndex { value: place, extent, notes, site: 0 });
-    let x = k.load(body, x, &Affine { offset: None, terms: vec![(Term::Var(place), Coefficient::One)] }, false);
+    let x = k.load(body, x, &Affine { offset: None, terms: vec![(Term::Var(place), Coefficient::One)], ahead: None }, false);
     let w = k.load(body, w, &here, true);
     let product = k.binary(body, Mul, x, w);
     k.store(body, out, &here, product, true);
@@ -482,7 +482,7 @@ pub fn gather_rows() -> Kernel {
     let place = k.load(inner, places, &at(None, &[(j, None)]), true);
     let place = k.index(inner, Expr::CheckedIndex { value: place, extent: row_length, notes, site: 1 });
     let terms = vec![(Term::Var(row), Coefficient::Size(pitch)), (Term::Var(place), Coefficient::One)];
-    let x = k.load(inner, x, &Affine { offset: None, terms }, false);
+    let x = k.load(inner, x, &Affine { offset: None, terms, ahead: None }, false);
     let reduction =
         Reduction { axes: vec![j], span: Span::Whole, tree: Tree { lanes: 64, width: 4 }, body: std::mem::take(inner) };
     let sum = k.reduce(body, reduction, ReduceOp::Sum, x);

@@ -20,7 +20,7 @@ FN i64 i64_checked_index(i64 x, i64 n, GLOBAL i32 *notes) {
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void take_i64_mul_f32(
     __global const long *restrict in0, __global const float *restrict in1, __global const float *restrict in2,
-    __global float *restrict out0, __global int *restrict notes,
+    __global float *restrict out0, __global int *notes,
     int n0, int size1) {
     const int i0 = get_global_id(0);
     if (i0 >= n0) return;

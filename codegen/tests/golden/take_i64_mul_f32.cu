@@ -18,7 +18,7 @@ FN i64 i64_checked_index(i64 x, i64 n, GLOBAL i32 *notes) {
 
 extern "C" __global__ __launch_bounds__(256) void take_i64_mul_f32(
     const long long *__restrict__ in0, const float *__restrict__ in1, const float *__restrict__ in2,
-    float *__restrict__ out0, int *__restrict__ notes,
+    float *__restrict__ out0, int *notes,
     int n0, int size1) {
     const int i0 = blockIdx.x * blockDim.x + threadIdx.x;
     if (i0 >= n0) return;

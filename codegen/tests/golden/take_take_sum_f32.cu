@@ -34,19 +34,28 @@ FN i64 i64_checked_index(i64 x, i64 n, GLOBAL i32 *notes) {
 
 extern "C" __global__ __launch_bounds__(64) void take_take_sum_f32(
     const int *__restrict__ in0, const unsigned char *__restrict__ in1, const float *__restrict__ in2,
-    float *__restrict__ out0, int *__restrict__ notes,
+    float *__restrict__ out0, int *notes,
     int n0, int n1, int size2, int size3, int in2_stride0) {
     const int i0 = blockIdx.x;
     const int lane = threadIdx.x;
     const int k0 = i64_checked_index(in0[i0], size2, notes);
     __shared__ float sum_lanes[64];
     float sum_acc[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
-    for (int i1 = lane * 4; i1 < n1; i1 += 256) {
-        const int left = n1 - i1;
-        const u8x4 x0 = u8x4_load(&in1[i1], left);
+    int r0 = lane * 4;
+    for (; r0 < n1 - 3; r0 += 256) {
+        const u8x4 x0 = *(const u8x4 *)&in1[r0];
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            const int k1 = v < left ? i64_checked_index(x0.v[v], size3, notes + 2) : 0;
+            const int k1 = i64_checked_index(x0.v[v], size3, notes + 2);
+            sum_acc[v] += in2[k0 * in2_stride0 + k1];
+        }
+    }
+    if (r0 < n1) {
+        const int left = n1 - r0;
+        const u8x4 x1 = u8x4_load(&in1[r0], left);
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const int k1 = v < left ? i64_checked_index(x1.v[v], size3, notes + 2) : 0;
             if (v < left) sum_acc[v] += v < left ? in2[k0 * in2_stride0 + k1] : 0;
         }
     }
@@ -54,11 +63,14 @@ extern "C" __global__ __launch_bounds__(64) void take_take_sum_f32(
     sum_acc[0] += sum_acc[1];
     sum_lanes[lane] = sum_acc[0];
     __syncthreads();
-    for (int step = 32; step > 0; step /= 2) {
-        if (lane < step) sum_lanes[lane] += sum_lanes[lane + step];
-        __syncthreads();
+    if (lane >= 32) return;
+    float sum_part[2];
+    for (int v = 0; v < 2; ++v) sum_part[v] = sum_lanes[lane + v * 32];
+    sum_part[0] += sum_part[1];
+    for (int step = 16; step > 0; step /= 2) {
+        sum_part[0] += __shfl_down_sync(0xffffffff, sum_part[0], step);
     }
-    const float sum = sum_lanes[0];
     if (lane > 0) return;
+    const float sum = sum_part[0];
     out0[i0] = sum;
 }

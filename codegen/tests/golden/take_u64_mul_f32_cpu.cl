@@ -20,7 +20,7 @@ FN i64 i64_checked_index(i64 x, i64 n, GLOBAL i32 *notes) {
 
 __kernel void take_u64_mul_f32(
     __global const ulong *restrict in0, __global const float *restrict in1, __global const float *restrict in2,
-    __global float *restrict out0, __global int *restrict notes,
+    __global float *restrict out0, __global int *notes,
     long n0, long size1) {
     const long i0 = get_global_id(0);
     if (i0 >= n0) return;

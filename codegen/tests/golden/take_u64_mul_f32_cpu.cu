@@ -18,7 +18,7 @@ FN i64 i64_checked_index(i64 x, i64 n, GLOBAL i32 *notes) {
 
 extern "C" __global__ void take_u64_mul_f32(
     const unsigned long long *__restrict__ in0, const float *__restrict__ in1, const float *__restrict__ in2,
-    float *__restrict__ out0, int *__restrict__ notes,
+    float *__restrict__ out0, int *notes,
     long long n0, long long size1) {
     const long long i0 = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i0 >= n0) return;
