@@ -12,7 +12,7 @@
 //! Inputs lie on the device and results are dropped at once. GB/s counts each input read once and each output written once.
 //! `first_ms` is the first evaluation on a device that has compiled nothing, without the disk cache; the rows
 //! `first_chain10_cold` and `first_chain10_warm` are first calls of two new processes that share a new cache folder.
-//! `--unfused` adds a row with fusion off. A wrong answer prints WRONG and makes the exit status 1. The binary stands alone:
+//! `--unfused` adds a row with fusion off; `--workloads` prints the names alone. A wrong answer prints WRONG and makes the exit status 1. The binary stands alone:
 //! it can be copied to another machine.
 
 mod first_call;
@@ -37,7 +37,11 @@ struct Arguments {
     seconds: f64,
     unfused: bool,
     json: Option<String>,
+    list: bool,
 }
+
+/// What `--only` calls the rows of first calls.
+const FIRST_CALL: &str = "first_chain10";
 
 fn main() -> ExitCode {
     if let Some(outcome) = first_call::child() {
@@ -55,6 +59,11 @@ fn main() -> ExitCode {
 
 fn run() -> Result<bool, Box<dyn Error>> {
     let arguments = arguments()?;
+    if arguments.list {
+        table(arguments.cpu).iter().for_each(|workload| println!("{}", workload.name));
+        println!("{FIRST_CALL}");
+        return Ok(true);
+    }
     let name = match &arguments.device {
         Some(name) => name.clone(),
         None => Device::auto()?.name().to_string(),
@@ -75,10 +84,10 @@ fn run() -> Result<bool, Box<dyn Error>> {
             }
         }
     }
-    if !arguments.cpu && (arguments.only.is_empty() || arguments.only.iter().any(|name| name == "first_chain10")) {
+    if !arguments.cpu && (arguments.only.is_empty() || arguments.only.iter().any(|name| name == FIRST_CALL)) {
         match first_call::measure(&name, arguments.scale) {
             Ok(rows) => rows.into_iter().for_each(|row| report.add(first.name(), row)),
-            Err(error) => report.not_run("first_chain10", first.name(), &*error),
+            Err(error) => report.not_run(FIRST_CALL, first.name(), &*error),
         }
     }
     if let Some(path) = &arguments.json {
@@ -87,10 +96,14 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(report.all_right())
 }
 
+fn table(cpu: bool) -> &'static [Workload] {
+    if cpu { CPU } else { GPU }
+}
+
 /// The workloads that are asked for, in the order of the table.
 fn chosen(arguments: &Arguments) -> Result<Vec<&'static Workload>, Box<dyn Error>> {
-    let all = if arguments.cpu { CPU } else { GPU };
-    let known = |name: &String| name == "first_chain10" || all.iter().any(|workload| workload.name == name);
+    let all = table(arguments.cpu);
+    let known = |name: &String| name == FIRST_CALL || all.iter().any(|workload| workload.name == name);
     if let Some(name) = arguments.only.iter().find(|name| !known(name)) {
         return Err(format!("no workload {name}").into());
     }
@@ -99,8 +112,16 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Workload>, Box<dyn Error
 }
 
 fn arguments() -> Result<Arguments, Box<dyn Error>> {
-    let mut parsed =
-        Arguments { device: None, scale: 1.0, cpu: false, only: Vec::new(), seconds: 0.4, unfused: false, json: None };
+    let mut parsed = Arguments {
+        device: None,
+        scale: 1.0,
+        cpu: false,
+        only: Vec::new(),
+        seconds: 0.4,
+        unfused: false,
+        json: None,
+        list: false,
+    };
     let mut words = std::env::args().skip(1);
     let mut n = None;
     while let Some(word) = words.next() {
@@ -109,6 +130,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             // Cargo says so.
             "--bench" => {}
             "--cpu" => parsed.cpu = true,
+            "--workloads" => parsed.list = true,
             "--unfused" => parsed.unfused = true,
             "--device" => parsed.device = Some(value()?),
             "--n" => n = Some(value()?.parse::<usize>()?),
