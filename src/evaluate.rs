@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use lazuli_codegen::Scalar;
+use smallvec::SmallVec;
+
 use crate::cache::{Cache, Found};
 use crate::compile::{KernelKey, compile_all};
 use crate::config::Config;
@@ -48,13 +51,13 @@ pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
     graph.recycle();
     let (values, plan) = values?;
     for (root, value) in pending.iter().zip(&plan.roots) {
-        root.fulfil(value_of(&values, *value)?);
+        root.fulfil(value_of(&values, *value)?.clone());
     }
     Ok(())
 }
 
 /// The plan of a graph: from the cache, or fused, lowered, emitted and compiled now.
-fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
+pub(crate) fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
     let span = tracing::debug_span!("plan", nodes = graph.nodes.len(), hit = tracing::field::Empty).entered();
     let Found { value, hit } = device.caches().plans.get_or_make(&graph.words[..], || {
         make_plan(graph, device.runtime().facts(), limits(device), |kernels| compile_all(device, kernels)).map(Arc::new)
@@ -63,9 +66,12 @@ fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
     Ok(value)
 }
 
+/// The stored values of a plan, while they are held.
+type Values = SmallVec<[Option<Arc<dyn Storage>>; 4]>;
+
 /// Launches the kernels of a plan on the data of a graph. Gives the values that are still held at the end.
-fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Vec<Option<Arc<dyn Storage>>>> {
-    let mut values: Vec<Option<Arc<dyn Storage>>> = vec![None; plan.value_bytes.len()];
+pub(crate) fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Values> {
+    let mut values = Values::from_elem(None, plan.value_bytes.len());
     for step in &plan.steps {
         for write in &step.writes {
             values[*write as usize] = Some(device.allocate(plan.value_bytes[*write as usize])?);
@@ -97,16 +103,16 @@ fn launch(device: &Device, step: &Step, graph: &Canonical, values: &[Option<Arc<
         device_us = tracing::field::Empty
     )
     .entered();
-    let held: Vec<Arc<dyn Storage>> = step
-        .buffers
-        .iter()
-        .map(|slot| match slot {
-            Slot::Leaf(leaf) => Ok(graph.leaves[*leaf as usize].clone()),
-            Slot::Value(value) => value_of(values, *value),
-        })
-        .collect::<Result<_>>()?;
-    let buffers: Vec<&dyn Memory> = held.iter().map(|storage| block_of(&**storage)?.memory()).collect::<Result<_>>()?;
-    let scalars: Vec<_> = step.scalars.iter().map(|slot| graph.scalars[*slot as usize]).collect();
+    let mut buffers: SmallVec<[&dyn Memory; 8]> = SmallVec::new();
+    for slot in &step.buffers {
+        let storage = match slot {
+            Slot::Leaf(leaf) => &graph.leaves[*leaf as usize],
+            Slot::Value(value) => value_of(values, *value)?,
+        };
+        buffers.push(block_of(&**storage)?.memory()?);
+    }
+    let mut scalars: SmallVec<[Scalar; 8]> = SmallVec::new();
+    scalars.extend(step.scalars.iter().map(|slot| graph.scalars[*slot as usize]));
     let arguments = LaunchArgs { buffers: &buffers, sizes: &step.sizes, scalars: &scalars, grid: step.grid };
     // Whoever traces this finely wants each kernel's own time, and pays for it by waiting.
     let start = match tracing::enabled!(tracing::Level::TRACE) {
@@ -153,8 +159,8 @@ fn limits(device: &Device) -> Limits {
 }
 
 /// The roots whose value a kernel must compute. Errors: the first one that was recorded wrong.
-fn pending(roots: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
-    let mut pending = Vec::new();
+fn pending(roots: &[Arc<Node>]) -> Result<SmallVec<[Arc<Node>; 4]>> {
+    let mut pending = SmallVec::new();
     for root in roots {
         if let Some(error) = crate::graph::record::failure(root) {
             return Err(error.clone());
@@ -166,6 +172,6 @@ fn pending(roots: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
     Ok(pending)
 }
 
-fn value_of(values: &[Option<Arc<dyn Storage>>], value: u32) -> Result<Arc<dyn Storage>> {
-    values[value as usize].clone().ok_or_else(|| Error::Internal("a value that no kernel stored".into()))
+fn value_of(values: &[Option<Arc<dyn Storage>>], value: u32) -> Result<&Arc<dyn Storage>> {
+    values[value as usize].as_ref().ok_or_else(|| Error::Internal("a value that no kernel stored".into()))
 }

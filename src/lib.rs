@@ -42,6 +42,9 @@ mod evaluate;
 
 mod explain;
 
+#[cfg(test)]
+mod dispatch_cost;
+
 pub mod prelude;
 
 pub use array::{Array, Arrays, IntoShape, Operand, eval, get};

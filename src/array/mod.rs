@@ -139,6 +139,11 @@ impl<T: Element> Array<T> {
         Self { node, device: device.clone(), element: PhantomData }
     }
 
+    #[cfg(test)]
+    pub(crate) fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
     /// An array on the device of this one.
     fn derive<U: Element>(&self, node: Arc<Node>) -> Array<U> {
         Array::from_node(node, &self.device)

@@ -7,10 +7,11 @@
 
 use std::borrow::Borrow;
 use std::cell::Cell;
-use std::hash::{Hash, Hasher};
+use std::collections::hash_map::Entry;
+use std::hash::Hasher;
 use std::sync::Arc;
 
-use lazuli_codegen::{DType, Scalar};
+use lazuli_codegen::Scalar;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
@@ -51,7 +52,7 @@ pub struct CanonicalNode {
     /// Where its value comes from.
     pub source: Source,
     /// Numbers of its inputs.
-    pub inputs: SmallVec<[u32; 3]>,
+    pub inputs: Numbers,
 }
 
 /// Where a value comes from.
@@ -107,9 +108,14 @@ pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Box<Canonical>, Error> {
 /// A node on the walk: its inputs come first.
 struct Frame {
     node: Arc<Node>,
-    inputs: Inputs,
-    next: usize,
+    /// Those that are not visited yet, the last one first.
+    waiting: Inputs,
+    /// Numbers of those that are.
+    numbers: Numbers,
 }
+
+/// Numbers of a value's inputs.
+type Numbers = SmallVec<[u32; 3]>;
 
 impl Canonical {
     /// Lets go of everything but the buffers' memory, which the next graph of this thread uses.
@@ -134,31 +140,41 @@ impl Canonical {
 
     fn visit(&mut self, root: &Arc<Node>) -> Result<u32, Error> {
         let mut stack = std::mem::take(&mut self.stack);
-        let mut entering = Some(root.clone());
-        let mut last = 0;
+        let mut entering = root.clone();
         loop {
-            if let Some(node) = entering.take() {
-                if let Some(&number) = self.seen.get(&Arc::as_ptr(&node)) {
-                    last = number;
-                } else {
-                    match node.snapshot() {
-                        Snapshot::Evaluated(storage) => last = self.leaf(node, storage),
-                        Snapshot::Pending(inputs) => {
-                            stack.push(Frame { node, inputs, next: 0 });
+            // What is numbered at the end of this turn of the loop.
+            let mut number = match self.seen.get(&Arc::as_ptr(&entering)) {
+                Some(&number) => number,
+                None => match entering.snapshot() {
+                    Snapshot::Evaluated(storage) => self.leaf(entering, storage),
+                    Snapshot::Pending(mut waiting) => {
+                        waiting.reverse();
+                        match waiting.pop() {
+                            Some(first) => {
+                                stack.push(Frame { node: entering, waiting, numbers: Numbers::new() });
+                                entering = first;
+                                continue;
+                            }
+                            None => self.operation(entering, Numbers::new())?,
+                        }
+                    }
+                },
+            };
+            entering = loop {
+                let Some(frame) = stack.last_mut() else {
+                    self.stack = stack;
+                    return Ok(number);
+                };
+                frame.numbers.push(number);
+                match frame.waiting.pop() {
+                    Some(next) => break next,
+                    None => {
+                        if let Some(Frame { node, numbers, .. }) = stack.pop() {
+                            number = self.operation(node, numbers)?;
                         }
                     }
                 }
-            }
-            let Some(frame) = stack.last_mut() else {
-                self.stack = stack;
-                return Ok(last);
             };
-            if let Some(input) = frame.inputs.get(frame.next) {
-                entering = Some(input.clone());
-                frame.next += 1;
-            } else if let Some(Frame { node, inputs, .. }) = stack.pop() {
-                last = self.operation(node, &inputs)?;
-            }
         }
     }
 
@@ -170,17 +186,12 @@ impl Canonical {
             self.leaves.push(storage);
         }
         let start = self.words.len();
-        self.words.extend([tag::LEAF, u64::from(number)]);
-        self.value(node, Source::Leaf(number), SmallVec::new(), start)
+        self.words.push(tag::LEAF | u64::from(number));
+        self.value(node, Source::Leaf(number), Numbers::new(), start)
     }
 
-    fn operation(&mut self, node: Arc<Node>, inputs: &Inputs) -> Result<u32, Error> {
+    fn operation(&mut self, node: Arc<Node>, inputs: Numbers) -> Result<u32, Error> {
         let start = self.words.len();
-        // Every input was visited just before its user.
-        let mut numbers: SmallVec<[u32; 3]> = SmallVec::new();
-        for input in inputs {
-            numbers.push(self.seen[&Arc::as_ptr(input)]);
-        }
         let mut source = Source::Operation;
         match node.op() {
             Op::Failed(error) => return Err((**error).clone()),
@@ -188,17 +199,17 @@ impl Canonical {
             Op::Scalar(scalar) => {
                 let slot = self.scalars.len() as u32;
                 self.scalars.push(*scalar);
-                self.words.extend([tag::SCALAR, u64::from(slot)]);
+                self.words.push(tag::SCALAR | u64::from(slot));
                 source = Source::Scalar(slot);
             }
             Op::Iota => self.words.push(tag::IOTA),
-            Op::Unary(op) => self.words.extend([tag::UNARY, *op as u64]),
-            Op::Binary(op) => self.words.extend([tag::BINARY, *op as u64]),
+            Op::Unary(op) => self.words.push(tag::UNARY | *op as u64),
+            Op::Binary(op) => self.words.push(tag::BINARY | *op as u64),
             Op::MulAdd => self.words.push(tag::MUL_ADD),
             Op::Select => self.words.push(tag::SELECT),
             Op::Cast => self.words.push(tag::CAST),
             Op::View(view) => {
-                self.words.push(tag::VIEW);
+                self.words.push(tag::VIEW | view.axes.len() as u64);
                 for map in &view.axes {
                     let axis = map.axis.map_or(u64::MAX, u64::from);
                     self.words.extend([map.start as u64, map.step as u64, axis]);
@@ -206,57 +217,70 @@ impl Canonical {
             }
             Op::Reshape => self.words.push(tag::RESHAPE),
             Op::Reduce(op, axes) => {
-                self.words.extend([tag::REDUCE, *op as u64]);
+                self.words.extend([tag::REDUCE | *op as u64, axes.len() as u64]);
                 self.words.extend(axes.iter().map(|reduced| u64::from(*reduced)));
             }
             Op::SliceAssign(region) => {
-                self.words.push(tag::SLICE_ASSIGN);
+                self.words.push(tag::SLICE_ASSIGN | region.axes.len() as u64);
                 for range in &region.axes {
                     self.words.extend([range.start as u64, range.step as u64, range.extent as u64]);
                 }
             }
         }
-        self.words.extend(numbers.iter().map(|number| u64::from(*number)));
-        Ok(self.value(node, source, numbers, start))
+        // How many there are follows from the operation.
+        self.words.extend(inputs.chunks(2).map(|pair| {
+            let second = pair.get(1).map_or(0, |second| u64::from(*second) << 32);
+            u64::from(pair[0]) | second
+        }));
+        Ok(self.value(node, source, inputs, start))
     }
 
     /// Numbers a value whose words begin at `start`, or finds the equal one seen before.
-    fn value(&mut self, node: Arc<Node>, source: Source, inputs: SmallVec<[u32; 3]>, start: usize) -> u32 {
-        self.words.extend([dtype_word(node.dtype()), node.shape().len() as u64]);
+    fn value(&mut self, node: Arc<Node>, source: Source, inputs: Numbers, start: usize) -> u32 {
+        // The first word has room for two more facts, below 256 both.
+        self.words[start] |= (node.dtype() as u64) << 48 | order_word(node.order()) << 56;
+        self.words.push(node.shape().len() as u64);
         self.words.extend(node.shape().iter().map(|extent| *extent as u64));
-        match node.order() {
-            Order::Any => self.words.push(0),
-            Order::RowMajor => self.words.push(1),
-            Order::Permuted(axes) => {
-                self.words.push(2);
-                self.words.extend(axes.iter().map(|axis| u64::from(*axis)));
-            }
+        if let Order::Permuted(axes) = node.order() {
+            self.words.extend(axes.iter().map(|axis| u64::from(*axis)));
         }
-        let mut hasher = FxHasher::default();
-        self.words[start..].iter().for_each(|word| hasher.write_u64(*word));
-        let hash = hasher.finish();
         let number = self.nodes.len() as u32;
         let pointer = Arc::as_ptr(&node);
-        if let Some(&(earlier, from, to)) = self.values.get(&hash)
-            && self.words[from..to] == self.words[start..]
-        {
-            self.words.truncate(start);
-            self.seen.insert(pointer, earlier);
-            self.merged.push(node);
-            return earlier;
+        // A scalar is a slot of its own and equals nothing.
+        if !matches!(source, Source::Scalar(_)) {
+            let mut hasher = FxHasher::default();
+            self.words[start..].iter().for_each(|word| hasher.write_u64(*word));
+            match self.values.entry(hasher.finish()) {
+                Entry::Occupied(earlier) => {
+                    let &(earlier, from, to) = earlier.get();
+                    if self.words[from..to] == self.words[start..] {
+                        self.words.truncate(start);
+                        self.seen.insert(pointer, earlier);
+                        self.merged.push(node);
+                        return earlier;
+                    }
+                }
+                Entry::Vacant(place) => {
+                    place.insert((number, start, self.words.len()));
+                }
+            }
         }
-        self.values.insert(hash, (number, start, self.words.len()));
         self.seen.insert(pointer, number);
         self.nodes.push(CanonicalNode { node, source, inputs });
         number
     }
 }
 
-fn dtype_word(dtype: DType) -> u64 {
-    dtype as u64
+fn order_word(order: &Order) -> u64 {
+    match order {
+        Order::Any => 0,
+        Order::RowMajor => 1,
+        Order::Permuted(_) => 2,
+    }
 }
 
-/// First words of a value, so that no two kinds of node share a prefix.
+/// What begins the first word of a value, so that no two kinds of node share a prefix. The 32 bits below are the operation's
+/// number or a count of what follows; the 16 bits above are the element type and the order.
 mod tag {
     pub const LEAF: u64 = 1 << 32;
     pub const SCALAR: u64 = 2 << 32;
