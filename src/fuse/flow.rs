@@ -138,7 +138,8 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
     // Splitting a reduction adds values, so numbers shift.
     let mut number: Vec<ValueId> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
-        let inputs: SmallVec<[ValueId; 3]> = node.inputs.iter().map(|input| number[*input as usize]).collect();
+        let inputs: SmallVec<[ValueId; 3]> =
+            graph.inputs_of(node).iter().map(|input| number[*input as usize]).collect();
         let recorded = &node.node;
         let op = match (node.source, recorded.op()) {
             (Source::Leaf(leaf), _) => FlowOp::Leaf(leaf),

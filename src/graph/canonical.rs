@@ -15,7 +15,8 @@ use lazuli_codegen::Scalar;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use super::{Inputs, Node, Op, Snapshot, Storage};
+use super::node::Held;
+use super::{Node, Op, Storage};
 use crate::error::Error;
 use crate::shape::Order;
 
@@ -41,8 +42,19 @@ pub struct Canonical {
     /// Nodes that merged into an earlier one. Nodes are looked up by address, so all must live as long as the walk: another
     /// thread may evaluate one of them meanwhile and let go of its inputs.
     merged: Vec<Arc<Node>>,
-    /// Nodes whose inputs are being visited.
-    stack: Vec<Frame>,
+    /// The inputs of every value, one after the other.
+    inputs: Vec<u32>,
+    /// Nodes whose inputs are being visited, each the last one's input.
+    frames: Vec<Frame>,
+    /// Their inputs that are still to be visited, the next one last.
+    waiting: Vec<Arc<Node>>,
+    /// Numbers of their inputs that have been.
+    numbers: Vec<u32>,
+}
+
+enum Entered {
+    Storage(Arc<dyn Storage>),
+    Inputs(u32),
 }
 
 /// One distinct value.
@@ -51,8 +63,8 @@ pub struct CanonicalNode {
     pub node: Arc<Node>,
     /// Where its value comes from.
     pub source: Source,
-    /// Numbers of its inputs.
-    pub inputs: Numbers,
+    /// Where the numbers of its inputs begin, and how many there are.
+    inputs: (u32, u32),
 }
 
 /// Where a value comes from.
@@ -108,16 +120,18 @@ pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Box<Canonical>, Error> {
 /// A node on the walk: its inputs come first.
 struct Frame {
     node: Arc<Node>,
-    /// Those that are not visited yet, the last one first.
-    waiting: Inputs,
-    /// Numbers of those that are.
-    numbers: Numbers,
+    inputs: u32,
+    /// Inputs that have no number yet.
+    left: u32,
 }
 
-/// Numbers of a value's inputs.
-type Numbers = SmallVec<[u32; 3]>;
-
 impl Canonical {
+    /// Numbers of the inputs of one of the nodes.
+    pub fn inputs_of(&self, node: &CanonicalNode) -> &[u32] {
+        let (first, count) = node.inputs;
+        &self.inputs[first as usize..][..count as usize]
+    }
+
     /// Lets go of everything but the buffers' memory, which the next graph of this thread uses.
     pub fn recycle(mut self: Box<Self>) {
         // Nodes are dropped here; a graph evaluated before a larger one leaves no more than its own buffers.
@@ -134,48 +148,57 @@ impl Canonical {
         self.storages.clear();
         self.values.clear();
         self.merged.clear();
-        self.stack.clear();
+        self.inputs.clear();
+        self.frames.clear();
+        self.waiting.clear();
+        self.numbers.clear();
         BUFFERS.set(Some(self));
     }
 
     fn visit(&mut self, root: &Arc<Node>) -> Result<u32, Error> {
-        let mut stack = std::mem::take(&mut self.stack);
+        // Stacks of small things side by side: to move a vector that was just filled costs more than the rest of a visit.
         let mut entering = root.clone();
         loop {
-            // What is numbered at the end of this turn of the loop.
             let mut number = match self.seen.get(&Arc::as_ptr(&entering)) {
                 Some(&number) => number,
-                None => match entering.snapshot() {
-                    Snapshot::Evaluated(storage) => self.leaf(entering, storage),
-                    Snapshot::Pending(mut waiting) => {
-                        waiting.reverse();
-                        match waiting.pop() {
-                            Some(first) => {
-                                stack.push(Frame { node: entering, waiting, numbers: Numbers::new() });
-                                entering = first;
-                                continue;
-                            }
-                            None => self.operation(entering, Numbers::new())?,
+                None => match self.enter(&entering) {
+                    Entered::Storage(storage) => self.leaf(entering, storage),
+                    Entered::Inputs(0) => self.operation(entering, 0)?,
+                    Entered::Inputs(inputs) => {
+                        self.frames.push(Frame { node: entering, inputs, left: inputs });
+                        match self.waiting.pop() {
+                            Some(first) => entering = first,
+                            None => return Err(Error::Internal("inputs that are not there".into())),
                         }
+                        continue;
                     }
                 },
             };
             entering = loop {
-                let Some(frame) = stack.last_mut() else {
-                    self.stack = stack;
-                    return Ok(number);
-                };
-                frame.numbers.push(number);
-                match frame.waiting.pop() {
-                    Some(next) => break next,
-                    None => {
-                        if let Some(Frame { node, numbers, .. }) = stack.pop() {
-                            number = self.operation(node, numbers)?;
-                        }
-                    }
+                let Some(frame) = self.frames.last_mut() else { return Ok(number) };
+                self.numbers.push(number);
+                frame.left -= 1;
+                if frame.left > 0
+                    && let Some(next) = self.waiting.pop()
+                {
+                    break next;
+                }
+                if let Some(Frame { node, inputs, .. }) = self.frames.pop() {
+                    number = self.operation(node, inputs)?;
                 }
             };
         }
+    }
+
+    /// What a node holds: its storage, or so many inputs, put among those that wait.
+    fn enter(&mut self, node: &Node) -> Entered {
+        node.look(|held| match held {
+            Held::Storage(storage) => Entered::Storage(storage.clone()),
+            Held::Inputs(inputs) => {
+                self.waiting.extend(inputs.iter().rev().cloned());
+                Entered::Inputs(inputs.len() as u32)
+            }
+        })
     }
 
     fn leaf(&mut self, node: Arc<Node>, storage: Arc<dyn Storage>) -> u32 {
@@ -187,10 +210,11 @@ impl Canonical {
         }
         let start = self.words.len();
         self.words.push(tag::LEAF | u64::from(number));
-        self.value(node, Source::Leaf(number), Numbers::new(), start)
+        self.value(node, Source::Leaf(number), 0, start)
     }
 
-    fn operation(&mut self, node: Arc<Node>, inputs: Numbers) -> Result<u32, Error> {
+    /// Numbers the value of an operation on the last `inputs` values that have their numbers.
+    fn operation(&mut self, node: Arc<Node>, inputs: u32) -> Result<u32, Error> {
         let start = self.words.len();
         let mut source = Source::Operation;
         match node.op() {
@@ -228,15 +252,15 @@ impl Canonical {
             }
         }
         // How many there are follows from the operation.
-        self.words.extend(inputs.chunks(2).map(|pair| {
-            let second = pair.get(1).map_or(0, |second| u64::from(*second) << 32);
-            u64::from(pair[0]) | second
-        }));
+        let first = self.numbers.len() - inputs as usize;
+        self.words.extend(self.numbers[first..].iter().map(|number| u64::from(*number)));
         Ok(self.value(node, source, inputs, start))
     }
 
-    /// Numbers a value whose words begin at `start`, or finds the equal one seen before.
-    fn value(&mut self, node: Arc<Node>, source: Source, inputs: Numbers, start: usize) -> u32 {
+    /// Numbers a value of the last `inputs` numbers, whose words begin at `start`, or finds the equal one seen before. Those
+    /// numbers have had their use then.
+    fn value(&mut self, node: Arc<Node>, source: Source, inputs: u32, start: usize) -> u32 {
+        let first_input = self.numbers.len() - inputs as usize;
         // The first word has room for two more facts, below 256 both.
         self.words[start] |= (node.dtype() as u64) << 48 | order_word(node.order()) << 56;
         self.words.push(node.shape().len() as u64);
@@ -255,6 +279,7 @@ impl Canonical {
                     let &(earlier, from, to) = earlier.get();
                     if self.words[from..to] == self.words[start..] {
                         self.words.truncate(start);
+                        self.numbers.truncate(first_input);
                         self.seen.insert(pointer, earlier);
                         self.merged.push(node);
                         return earlier;
@@ -266,7 +291,9 @@ impl Canonical {
             }
         }
         self.seen.insert(pointer, number);
-        self.nodes.push(CanonicalNode { node, source, inputs });
+        let place = (self.inputs.len() as u32, inputs);
+        self.inputs.extend(self.numbers.drain(first_input..));
+        self.nodes.push(CanonicalNode { node, source, inputs: place });
         number
     }
 }

@@ -41,6 +41,14 @@ enum State {
     Evaluated(Arc<dyn Storage>),
 }
 
+/// What a node holds.
+pub enum Held<'a> {
+    /// The value.
+    Storage(&'a Arc<dyn Storage>),
+    /// What it would have to be computed from.
+    Inputs(&'a [Arc<Node>]),
+}
+
 /// What a node holds at the moment it is looked at.
 pub enum Snapshot {
     /// The value is on the device, dense, in the node's order.
@@ -50,6 +58,7 @@ pub enum Snapshot {
 }
 
 impl Node {
+    #[inline]
     pub(super) fn pending(op: Op, inputs: Inputs, shape: Shape, dtype: DType, order: Order, at: Place) -> Arc<Self> {
         let state = Mutex::new(State::Pending(inputs));
         Arc::new(Self { op, shape, dtype, order, at, evaluated: AtomicBool::new(false), state })
@@ -106,9 +115,17 @@ impl Node {
 
     /// Inputs or storage, whichever the node holds now.
     pub fn snapshot(&self) -> Snapshot {
+        self.look(|held| match held {
+            Held::Storage(storage) => Snapshot::Evaluated(storage.clone()),
+            Held::Inputs(inputs) => Snapshot::Pending(inputs.into()),
+        })
+    }
+
+    /// The same for who needs no copy. The node is locked meanwhile.
+    pub fn look<R>(&self, look: impl FnOnce(Held<'_>) -> R) -> R {
         match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
-            State::Evaluated(storage) => Snapshot::Evaluated(storage.clone()),
-            State::Pending(inputs) => Snapshot::Pending(inputs.clone()),
+            State::Evaluated(storage) => look(Held::Storage(storage)),
+            State::Pending(inputs) => look(Held::Inputs(inputs)),
         }
     }
 
@@ -187,7 +204,15 @@ impl Drop for Node {
 #[cfg(test)]
 #[test]
 fn sizes() {
-    println!("node {} op {} shape {} order {} inputs {} state {}", size_of::<Node>(), size_of::<Op>(), size_of::<Shape>(), size_of::<Order>(), size_of::<Inputs>(), size_of::<State>());
+    println!(
+        "node {} op {} shape {} order {} inputs {} state {}",
+        size_of::<Node>(),
+        size_of::<Op>(),
+        size_of::<Shape>(),
+        size_of::<Order>(),
+        size_of::<Inputs>(),
+        size_of::<State>()
+    );
 }
 
 impl fmt::Debug for Node {

@@ -214,6 +214,7 @@ fn is_failed(node: &Node) -> bool {
     failure(node).is_some()
 }
 
+#[inline]
 fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Node> {
     let order = Order::join(inputs.iter().map(|input| input.order()));
     Node::pending(op, inputs, shape, dtype, order, at)
@@ -230,6 +231,14 @@ fn broadcast_together<const N: usize>(
         return Err((*failed).clone());
     }
     let first = operands[0];
+    // What has axes sets the shape; nearly always all others have the same.
+    let full = operands.iter().find(|operand| !operand.shape().is_empty()).map_or(first, |full| full);
+    let fits = |operand: &Arc<Node>| matches!(operand.op(), Op::Scalar(_)) || operand.shape() == full.shape();
+    if operands.iter().all(|operand| Arc::ptr_eq(operand, full) || fits(operand)) {
+        let mut inputs = Inputs::new();
+        operands.iter().for_each(|operand| inputs.push((*operand).clone()));
+        return Ok((inputs, Shape::from_slice(full.shape())));
+    }
     let mut shape = Shape::from_slice(first.shape());
     for operand in &operands[1..] {
         if operand.shape() != &shape[..] && !operand.shape().is_empty() {
