@@ -292,7 +292,10 @@ impl Canonical {
         }
         self.seen.insert(pointer, number);
         let place = (self.inputs.len() as u32, inputs);
-        self.inputs.extend(self.numbers.drain(first_input..));
+        for at in first_input..self.numbers.len() {
+            self.inputs.push(self.numbers[at]);
+        }
+        self.numbers.truncate(first_input);
         self.nodes.push(CanonicalNode { node, source, inputs: place });
         number
     }

@@ -3,6 +3,7 @@
 //! Every function returns a node. Where the operation does not fit, the node is [`Op::Failed`] and carries the error; a
 //! failed input is handed on as it is, so that the first mistake is the one reported.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lazuli_codegen::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
@@ -44,19 +45,25 @@ pub fn unary(op: UnaryOp, x: &Arc<Node>, at: Place) -> Arc<Node> {
 
 /// An element-wise operation on two operands of one element type, broadcast together.
 pub fn binary(op: BinaryOp, lhs: &Arc<Node>, rhs: &Arc<Node>, at: Place) -> Arc<Node> {
-    let (inputs, shape) = match broadcast_together(op.name(), [lhs, rhs], at) {
-        Ok(together) => together,
-        Err(node) => return node,
+    binary_of(op, [Cow::Borrowed(lhs), Cow::Borrowed(rhs)], at)
+}
+
+/// [`binary`] of operands that are lent or given away.
+pub fn binary_of(op: BinaryOp, operands: [Cow<'_, Arc<Node>>; 2], at: Place) -> Arc<Node> {
+    let [lhs, rhs] = &operands;
+    let Some(dtype) = op.result(lhs.dtype()).filter(|_| lhs.dtype() == rhs.dtype()) else {
+        let undefined = failed(undefined(op.name(), lhs, at), lhs.dtype(), at);
+        return broadcast_together(op.name(), operands, at).map_or_else(|node| node, |_| undefined);
     };
-    match (op.result(lhs.dtype()), lhs.dtype() == rhs.dtype()) {
-        (Some(dtype), true) => map(Op::Binary(op), inputs, shape, dtype, at),
-        _ => failed(undefined(op.name(), lhs, at), lhs.dtype(), at),
+    match broadcast_together(op.name(), operands, at) {
+        Ok((inputs, shape)) => map(Op::Binary(op), inputs, shape, dtype, at),
+        Err(node) => node,
     }
 }
 
 /// `a * b + c` with one rounding, broadcast together; floats.
 pub fn mul_add(a: &Arc<Node>, b: &Arc<Node>, c: &Arc<Node>, at: Place) -> Arc<Node> {
-    match broadcast_together("mul_add", [a, b, c], at) {
+    match broadcast_together("mul_add", [a, b, c].map(Cow::Borrowed), at) {
         Ok((inputs, shape)) => map(Op::MulAdd, inputs, shape, a.dtype(), at),
         Err(node) => node,
     }
@@ -64,7 +71,7 @@ pub fn mul_add(a: &Arc<Node>, b: &Arc<Node>, c: &Arc<Node>, at: Place) -> Arc<No
 
 /// `condition ? on_true : on_false`, broadcast together.
 pub fn select(condition: &Arc<Node>, on_true: &Arc<Node>, on_false: &Arc<Node>, at: Place) -> Arc<Node> {
-    match broadcast_together("select", [condition, on_true, on_false], at) {
+    match broadcast_together("select", [condition, on_true, on_false].map(Cow::Borrowed), at) {
         Ok((inputs, shape)) => map(Op::Select, inputs, shape, on_true.dtype(), at),
         Err(node) => node,
     }
@@ -224,20 +231,20 @@ fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Nod
 /// they are half of what programs record.
 fn broadcast_together<const N: usize>(
     op: &'static str,
-    operands: [&Arc<Node>; N],
+    operands: [Cow<'_, Arc<Node>>; N],
     at: Place,
 ) -> Result<(Inputs, Shape), Arc<Node>> {
     if let Some(failed) = operands.iter().find(|node| is_failed(node)) {
-        return Err((*failed).clone());
+        return Err(failed.clone().into_owned());
     }
-    let first = operands[0];
+    let first = &operands[0];
     // What has axes sets the shape; nearly always all others have the same.
-    let full = operands.iter().find(|operand| !operand.shape().is_empty()).map_or(first, |full| full);
-    let fits = |operand: &Arc<Node>| matches!(operand.op(), Op::Scalar(_)) || operand.shape() == full.shape();
-    if operands.iter().all(|operand| Arc::ptr_eq(operand, full) || fits(operand)) {
-        let mut inputs = Inputs::new();
-        operands.iter().for_each(|operand| inputs.push((*operand).clone()));
-        return Ok((inputs, Shape::from_slice(full.shape())));
+    let full = operands.iter().find(|operand| !operand.shape().is_empty()).unwrap_or(first);
+    let is_constant = |operand: &Node| matches!(operand.op(), Op::Scalar(_));
+    if operands.iter().all(|operand| is_constant(operand) || operand.shape() == full.shape()) {
+        let (shape, mut inputs) = (Shape::from_slice(full.shape()), Inputs::new());
+        operands.into_iter().for_each(|operand| inputs.push(operand.into_owned()));
+        return Ok((inputs, shape));
     }
     let mut shape = Shape::from_slice(first.shape());
     for operand in &operands[1..] {
@@ -251,14 +258,9 @@ fn broadcast_together<const N: usize>(
     if shape::element_count(&shape).is_none() {
         return Err(failed(too_many_elements(op, &shape, at), first.dtype(), at));
     }
-    let stretch = |operand: &Arc<Node>| match operand.op() {
-        Op::Scalar(_) => operand.clone(),
-        _ if operand.shape() == &shape[..] => operand.clone(),
-        _ => broadcast_to(operand, &shape, at),
-    };
     let mut inputs = Inputs::new();
     for operand in operands {
-        inputs.push(stretch(operand));
+        inputs.push(if is_constant(&operand) { operand.into_owned() } else { broadcast_to(&operand, &shape, at) });
     }
     Ok((inputs, shape))
 }
