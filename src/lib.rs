@@ -47,7 +47,7 @@ mod dispatch_cost;
 
 pub mod prelude;
 
-pub use array::{Array, Arrays, IntoShape, Operand, eval, get};
+pub use array::{Array, Arrays, Fetch, IntoShape, Operand, eval, get};
 pub use buffer::{Buffer, MemFlags};
 pub use config::Config;
 pub use device::{Counters, Device, DeviceInfo};

@@ -21,6 +21,8 @@ mod create;
 
 pub(crate) mod transfer;
 
+mod fetch;
+
 mod together;
 
 mod display;
@@ -31,6 +33,7 @@ use std::sync::Arc;
 
 use lazuli_codegen::{BinaryOp, DType, UnaryOp};
 
+pub use fetch::Fetch;
 pub use operand::Operand;
 pub use shape_arg::IntoShape;
 pub use together::{Arrays, eval, get};

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
 
 use self::launch::{Launch, host_memory};
-use self::memory::HostMemory;
+pub(super) use self::memory::HostMemory;
 use self::program::Program;
 use super::{Executable, LaunchArgs, Memory, Runtime};
 use crate::error::{Error, Result};
