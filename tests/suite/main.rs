@@ -21,6 +21,8 @@ mod fusion;
 
 mod spans;
 
+mod asynchronous;
+
 mod values;
 
 mod reductions;
