@@ -201,20 +201,6 @@ impl Drop for Node {
     }
 }
 
-#[cfg(test)]
-#[test]
-fn sizes() {
-    println!(
-        "node {} op {} shape {} order {} inputs {} state {}",
-        size_of::<Node>(),
-        size_of::<Op>(),
-        size_of::<Shape>(),
-        size_of::<Order>(),
-        size_of::<Inputs>(),
-        size_of::<State>()
-    );
-}
-
 impl fmt::Debug for Node {
     /// One line, never the inputs: a graph may be a million nodes deep.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
