@@ -47,9 +47,16 @@ pub struct Canonical {
     /// Nodes whose inputs are being visited, each the last one's input.
     frames: Vec<Frame>,
     /// Their inputs that are still to be visited, the next one last.
-    waiting: Vec<Arc<Node>>,
+    waiting: Vec<Waiting>,
     /// Numbers of their inputs that have been.
     numbers: Vec<u32>,
+}
+
+/// An input on the walk.
+enum Waiting {
+    Node(Arc<Node>),
+    /// One that has its number already: it is not held once more.
+    Number(u32),
 }
 
 enum Entered {
@@ -157,48 +164,58 @@ impl Canonical {
 
     fn visit(&mut self, root: &Arc<Node>) -> Result<u32, Error> {
         // Stacks of small things side by side: to move a vector that was just filled costs more than the rest of a visit.
-        let mut entering = root.clone();
+        let mut next = Waiting::Node(root.clone());
         loop {
-            let mut number = match self.seen.get(&Arc::as_ptr(&entering)) {
-                Some(&number) => number,
-                None => match self.enter(&entering) {
-                    Entered::Storage(storage) => self.leaf(entering, storage),
-                    Entered::Inputs(0) => self.operation(entering, 0)?,
-                    Entered::Inputs(inputs) => {
-                        self.frames.push(Frame { node: entering, inputs, left: inputs });
-                        match self.waiting.pop() {
-                            Some(first) => entering = first,
-                            None => return Err(Error::Internal("inputs that are not there".into())),
-                        }
-                        continue;
+            let number = match next {
+                Waiting::Number(number) => Some(number),
+                Waiting::Node(node) => self.enter(node)?,
+            };
+            if let Some(mut number) = number {
+                // Whoever has all inputs now is numbered too, and is an input itself.
+                loop {
+                    let Some(frame) = self.frames.last_mut() else { return Ok(number) };
+                    self.numbers.push(number);
+                    frame.left -= 1;
+                    if frame.left > 0 {
+                        break;
                     }
-                },
-            };
-            entering = loop {
-                let Some(frame) = self.frames.last_mut() else { return Ok(number) };
-                self.numbers.push(number);
-                frame.left -= 1;
-                if frame.left > 0
-                    && let Some(next) = self.waiting.pop()
-                {
-                    break next;
+                    if let Some(Frame { node, inputs, .. }) = self.frames.pop() {
+                        number = self.operation(node, inputs)?;
+                    }
                 }
-                if let Some(Frame { node, inputs, .. }) = self.frames.pop() {
-                    number = self.operation(node, inputs)?;
-                }
-            };
+            }
+            next = self.waiting.pop().ok_or_else(|| Error::Internal("an input that is not there".into()))?;
         }
     }
 
-    /// What a node holds: its storage, or so many inputs, put among those that wait.
-    fn enter(&mut self, node: &Node) -> Entered {
-        node.look(|held| match held {
+    /// The number of a node where it can have one at once. Else its inputs wait now, and it waits for them.
+    fn enter(&mut self, node: Arc<Node>) -> Result<Option<u32>, Error> {
+        if let Some(&number) = self.seen.get(&Arc::as_ptr(&node)) {
+            return Ok(Some(number));
+        }
+        // A constant needs no look at its storage, should it have one.
+        if let Op::Scalar(_) = node.op() {
+            return self.operation(node, 0).map(Some);
+        }
+        let (seen, waiting) = (&self.seen, &mut self.waiting);
+        let entered = node.look(|held| match held {
             Held::Storage(storage) => Entered::Storage(storage.clone()),
             Held::Inputs(inputs) => {
-                self.waiting.extend(inputs.iter().rev().cloned());
+                waiting.extend(inputs.iter().rev().map(|input| match seen.get(&Arc::as_ptr(input)) {
+                    Some(&number) => Waiting::Number(number),
+                    None => Waiting::Node(input.clone()),
+                }));
                 Entered::Inputs(inputs.len() as u32)
             }
-        })
+        });
+        match entered {
+            Entered::Storage(storage) => Ok(Some(self.leaf(node, storage))),
+            Entered::Inputs(0) => self.operation(node, 0).map(Some),
+            Entered::Inputs(inputs) => {
+                self.frames.push(Frame { node, inputs, left: inputs });
+                Ok(None)
+            }
+        }
     }
 
     fn leaf(&mut self, node: Arc<Node>, storage: Arc<dyn Storage>) -> u32 {
