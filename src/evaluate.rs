@@ -42,7 +42,7 @@ pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
         }
         let graph = canonicalize(&pending)?;
         // Where another thread has just evaluated one of the roots, there is less to do.
-        if !graph.roots.iter().any(|root| matches!(graph.nodes[*root as usize].source, Source::Leaf(_))) {
+        if !graph.roots.iter().any(|root| matches!(graph.sources[*root as usize], Source::Leaf(_))) {
             break (graph, pending);
         }
         graph.recycle();

@@ -23,8 +23,10 @@ use crate::shape::Order;
 /// The graph below some roots, in topological order.
 #[derive(Default)]
 pub struct Canonical {
-    /// Every distinct value, inputs before users.
-    pub nodes: Vec<CanonicalNode>,
+    /// Every distinct value, inputs before users: one of the nodes that record it.
+    pub nodes: Vec<Arc<Node>>,
+    /// Where each of these values comes from.
+    pub sources: Vec<Source>,
     /// The value of each root, in the order given.
     pub roots: SmallVec<[u32; 4]>,
     /// Device data read, each storage once.
@@ -44,8 +46,12 @@ pub struct Canonical {
     merged: Vec<Arc<Node>>,
     /// The inputs of every value, one after the other.
     inputs: Vec<u32>,
+    /// Where those of each value end.
+    input_ends: Vec<usize>,
     /// Nodes whose inputs are being visited, each the last one's input.
-    frames: Vec<Frame>,
+    entered: Vec<Arc<Node>>,
+    /// How many inputs each of them has, and how many of those have no number yet.
+    open: Vec<u64>,
     /// Their inputs that are still to be visited, the next one last.
     waiting: Vec<Waiting>,
     /// Numbers of their inputs that have been.
@@ -61,17 +67,7 @@ enum Waiting {
 
 enum Entered {
     Storage(Arc<dyn Storage>),
-    Inputs(u32),
-}
-
-/// One distinct value.
-pub struct CanonicalNode {
-    /// One of the nodes that record it.
-    pub node: Arc<Node>,
-    /// Where its value comes from.
-    pub source: Source,
-    /// Where the numbers of its inputs begin, and how many there are.
-    inputs: (u32, u32),
+    Inputs(usize),
 }
 
 /// Where a value comes from.
@@ -124,19 +120,11 @@ pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Box<Canonical>, Error> {
     Ok(graph)
 }
 
-/// A node on the walk: its inputs come first.
-struct Frame {
-    node: Arc<Node>,
-    inputs: u32,
-    /// Inputs that have no number yet.
-    left: u32,
-}
-
 impl Canonical {
-    /// Numbers of the inputs of one of the nodes.
-    pub fn inputs_of(&self, node: &CanonicalNode) -> &[u32] {
-        let (first, count) = node.inputs;
-        &self.inputs[first as usize..][..count as usize]
+    /// Numbers of the inputs of a value.
+    pub fn inputs_of(&self, number: usize) -> &[u32] {
+        let first = number.checked_sub(1).map_or(0, |before| self.input_ends[before]);
+        &self.inputs[first..self.input_ends[number]]
     }
 
     /// Lets go of everything but the buffers' memory, which the next graph of this thread uses.
@@ -147,6 +135,7 @@ impl Canonical {
             return;
         }
         self.nodes.clear();
+        self.sources.clear();
         self.roots.clear();
         self.leaves.clear();
         self.scalars.clear();
@@ -156,14 +145,17 @@ impl Canonical {
         self.values.clear();
         self.merged.clear();
         self.inputs.clear();
-        self.frames.clear();
+        self.input_ends.clear();
+        self.entered.clear();
+        self.open.clear();
         self.waiting.clear();
         self.numbers.clear();
         BUFFERS.set(Some(self));
     }
 
     fn visit(&mut self, root: &Arc<Node>) -> Result<u32, Error> {
-        // Stacks of small things side by side: to move a vector that was just filled costs more than the rest of a visit.
+        // Plain stacks side by side: what was written in parts and is read at once, as when a struct is pushed, waits for the
+        // store, and that would cost as much as the rest of a visit.
         let mut next = Waiting::Node(root.clone());
         loop {
             let number = match next {
@@ -173,14 +165,16 @@ impl Canonical {
             if let Some(mut number) = number {
                 // Whoever has all inputs now is numbered too, and is an input itself.
                 loop {
-                    let Some(frame) = self.frames.last_mut() else { return Ok(number) };
+                    let Some(open) = self.open.last_mut() else { return Ok(number) };
                     self.numbers.push(number);
-                    frame.left -= 1;
-                    if frame.left > 0 {
+                    *open -= 1;
+                    let (inputs, left) = (*open >> 32, *open as u32);
+                    if left > 0 {
                         break;
                     }
-                    if let Some(Frame { node, inputs, .. }) = self.frames.pop() {
-                        number = self.operation(node, inputs)?;
+                    self.open.pop();
+                    if let Some(node) = self.entered.pop() {
+                        number = self.operation(node, inputs as usize)?;
                     }
                 }
             }
@@ -205,14 +199,15 @@ impl Canonical {
                     Some(&number) => Waiting::Number(number),
                     None => Waiting::Node(input.clone()),
                 }));
-                Entered::Inputs(inputs.len() as u32)
+                Entered::Inputs(inputs.len())
             }
         });
         match entered {
             Entered::Storage(storage) => Ok(Some(self.leaf(node, storage))),
             Entered::Inputs(0) => self.operation(node, 0).map(Some),
             Entered::Inputs(inputs) => {
-                self.frames.push(Frame { node, inputs, left: inputs });
+                self.entered.push(node);
+                self.open.push((inputs as u64) << 32 | inputs as u64);
                 Ok(None)
             }
         }
@@ -231,7 +226,7 @@ impl Canonical {
     }
 
     /// Numbers the value of an operation on the last `inputs` values that have their numbers.
-    fn operation(&mut self, node: Arc<Node>, inputs: u32) -> Result<u32, Error> {
+    fn operation(&mut self, node: Arc<Node>, inputs: usize) -> Result<u32, Error> {
         let start = self.words.len();
         let mut source = Source::Operation;
         match node.op() {
@@ -269,15 +264,15 @@ impl Canonical {
             }
         }
         // How many there are follows from the operation.
-        let first = self.numbers.len() - inputs as usize;
+        let first = self.numbers.len() - inputs;
         self.words.extend(self.numbers[first..].iter().map(|number| u64::from(*number)));
         Ok(self.value(node, source, inputs, start))
     }
 
     /// Numbers a value of the last `inputs` numbers, whose words begin at `start`, or finds the equal one seen before. Those
     /// numbers have had their use then.
-    fn value(&mut self, node: Arc<Node>, source: Source, inputs: u32, start: usize) -> u32 {
-        let first_input = self.numbers.len() - inputs as usize;
+    fn value(&mut self, node: Arc<Node>, source: Source, inputs: usize, start: usize) -> u32 {
+        let first_input = self.numbers.len() - inputs;
         // The first word has room for two more facts, below 256 both.
         self.words[start] |= (node.dtype() as u64) << 48 | order_word(node.order()) << 56;
         self.words.push(node.shape().len() as u64);
@@ -308,12 +303,13 @@ impl Canonical {
             }
         }
         self.seen.insert(pointer, number);
-        let place = (self.inputs.len() as u32, inputs);
         for at in first_input..self.numbers.len() {
             self.inputs.push(self.numbers[at]);
         }
         self.numbers.truncate(first_input);
-        self.nodes.push(CanonicalNode { node, source, inputs: place });
+        self.input_ends.push(self.inputs.len());
+        self.nodes.push(node);
+        self.sources.push(source);
         number
     }
 }

@@ -229,23 +229,38 @@ fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Nod
 
 /// The operands, stretched to the shape they have together. Constants stay as they are: their index does not matter, and
 /// they are half of what programs record.
+#[inline]
 fn broadcast_together<const N: usize>(
     op: &'static str,
     operands: [Cow<'_, Arc<Node>>; N],
     at: Place,
 ) -> Result<(Inputs, Shape), Arc<Node>> {
-    if let Some(failed) = operands.iter().find(|node| is_failed(node)) {
-        return Err(failed.clone().into_owned());
-    }
-    let first = &operands[0];
     // What has axes sets the shape; nearly always all others have the same.
-    let full = operands.iter().find(|operand| !operand.shape().is_empty()).unwrap_or(first);
-    let is_constant = |operand: &Node| matches!(operand.op(), Op::Scalar(_));
-    if operands.iter().all(|operand| is_constant(operand) || operand.shape() == full.shape()) {
+    let full = operands.iter().find(|operand| !operand.shape().is_empty()).unwrap_or(&operands[0]);
+    let fits = |operand: &Arc<Node>| match operand.op() {
+        Op::Failed(_) => false,
+        Op::Scalar(_) => true,
+        _ => operand.shape() == full.shape(),
+    };
+    if operands.iter().all(|operand| fits(operand)) {
         let (shape, mut inputs) = (Shape::from_slice(full.shape()), Inputs::new());
         operands.into_iter().for_each(|operand| inputs.push(operand.into_owned()));
         return Ok((inputs, shape));
     }
+    stretch_together(op, operands.each_ref().map(|operand| &**operand), at)
+}
+
+/// The same where the shapes differ, or where they fit none.
+#[cold]
+fn stretch_together<const N: usize>(
+    op: &'static str,
+    operands: [&Arc<Node>; N],
+    at: Place,
+) -> Result<(Inputs, Shape), Arc<Node>> {
+    if let Some(failed) = operands.iter().find(|node| is_failed(node)) {
+        return Err((*failed).clone());
+    }
+    let first = operands[0];
     let mut shape = Shape::from_slice(first.shape());
     for operand in &operands[1..] {
         if operand.shape() != &shape[..] && !operand.shape().is_empty() {
@@ -260,7 +275,10 @@ fn broadcast_together<const N: usize>(
     }
     let mut inputs = Inputs::new();
     for operand in operands {
-        inputs.push(if is_constant(&operand) { operand.into_owned() } else { broadcast_to(&operand, &shape, at) });
+        inputs.push(match operand.op() {
+            Op::Scalar(_) => operand.clone(),
+            _ => broadcast_to(operand, &shape, at),
+        });
     }
     Ok((inputs, shape))
 }
