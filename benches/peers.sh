@@ -9,6 +9,7 @@
 # PEERS_DEVICES=cuda:0,opencl:0, PEERS_SECONDS=0.2 (for each line), PEERS_SCALE=1, PEERS_JSON=folder (to keep the figures in)
 # PEERS=path/to/another/peers.py takes that script instead.
 set -euo pipefail
+binary=${PEERS_BENCH:+$(realpath "$PEERS_BENCH")}
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 peers=${PEERS:-benches/peers/peers.py}
@@ -22,9 +23,7 @@ results=${PEERS_JSON:-$scratch/results}
 mkdir -p "$results"
 rm -f "$results"/{peers,lazuli}-*.json
 
-if [ -n "${PEERS_BENCH:-}" ]; then
-  binary=$PEERS_BENCH
-else
+if [ -z "$binary" ]; then
   cargo build --quiet --profile bench --bench peers
   binary=$(ls -t "$target"/release/deps/peers-* | grep -v '\.d$' | sed -n 1p)
 fi
