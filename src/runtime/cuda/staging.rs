@@ -135,7 +135,7 @@ impl Landing {
     ) -> Result<Option<PendingDownload>, DriverError> {
         let mut chunk = match self.take(bytes) {
             Some(chunk) => chunk,
-            None => match Chunk::new(handles, bytes.max(SMALLEST).next_power_of_two()) {
+            None => match Chunk::new(handles, landing_bytes(bytes)) {
                 Ok(chunk) => chunk,
                 Err(_) => return Ok(None),
             },
@@ -152,6 +152,11 @@ impl Landing {
         let fits = |chunk: &Chunk| chunk.bytes >= bytes && chunk.bytes / 4 <= bytes.max(SMALLEST);
         spare.iter().position(fits).map(|place| spare.swap_remove(place))
     }
+}
+
+/// Bytes of a chunk for a copy, rounded so that copies of like sizes find each other's.
+fn landing_bytes(bytes: usize) -> usize {
+    if bytes < LARGEST { bytes.max(SMALLEST).next_power_of_two() } else { bytes.next_multiple_of(LARGEST) }
 }
 
 /// A copy on its way to a chunk.
