@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Lazuli on the host and on an OpenCL CPU beside NumPy and numexpr, in one run: benches/peers/cpu_peers.py and the
-# throughput bench take turns, and the table gives each one's median and how many times as long the peers take.
+# Lazuli on the host and on an OpenCL CPU beside NumPy, numexpr, numba and JAX, in one run: benches/peers/cpu_peers.py and
+# benches/peers take turns, and the table gives each one's median and how many times as long the peers take.
 #
 #   benches/cpu_table.sh [N [ROUNDS]]        (default 16777216 elements, 3 rounds)
 #
-# PEERS=path/to/another/cpu_peers.py takes that script instead; it must print `workload peer median_ms min_ms`.
+# PEERS=path/to/another/cpu_peers.py takes that script instead; it must print `workload peer median_ms min_ms`. Packages that
+# this Python lacks are installed under target/peers; those that cannot be are left out of the table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 n=${1:-16777216}
@@ -15,11 +16,12 @@ packages=target/peers
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
 
-if ! PYTHONPATH=$packages python3 -c 'import numpy, numexpr' 2>/dev/null; then
-  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$packages" numpy numexpr
+if ! PYTHONPATH=$packages python3 -c 'import numpy, numexpr, numba, jax' 2>/dev/null; then
+  install=(python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$packages" --upgrade)
+  "${install[@]}" numpy numexpr numba jax || "${install[@]}" numpy numexpr || echo "# peers: not installed" >&2
 fi
-cargo build --quiet --profile bench --bench throughput
-binary=$(ls -t "$target"/release/deps/throughput-* | grep -v '\.d$' | sed -n 1p)
+cargo build --quiet --profile bench --bench peers
+binary=$(ls -t "$target"/release/deps/peers-* | grep -v '\.d$' | sed -n 1p)
 
 # Old settings of OpenBLAS slow a current NumPy.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
@@ -28,7 +30,7 @@ for round in $(seq "$rounds"); do
   PYTHONPATH=$packages python3 "$peers" --n "$n" | tee -a "$results" >&2
   for device in host opencl:0; do
     echo "# round $round of $rounds: lazuli on $device" >&2
-    "$binary" --device "$device" --n "$n" --only triad,chain10,transcend,sum_sq_diff |
+    "$binary" --cpu --device "$device" --n "$n" |
       sed "s/^\([a-z_0-9]* *\)$device /\1lazuli_$device /" | tee -a "$results" >&2 ||
       echo "# lazuli on $device: not run" >&2
   done

@@ -6,37 +6,44 @@
 //! The throughput is the least traffic, each input read once and each output written once, over the time: what unfused
 //! kernels move besides is what makes theirs lower.
 
+#[path = "peers/inputs.rs"]
+mod inputs;
+
+#[path = "peers/workloads.rs"]
 mod workloads;
 
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use lazuli::Config;
+use lazuli::{Config, Device};
+use workloads::Scale;
 
 fn fusion(criterion: &mut Criterion) {
     let n = std::env::var("LAZULI_BENCH_N").ok().map_or(1 << 22, |n| n.parse().expect("LAZULI_BENCH_N is a number"));
+    let scale = Scale(n as f64 / (1 << 24) as f64);
     let devices = std::env::var("LAZULI_BENCH_DEVICES").unwrap_or_else(|_| "host,opencl:0".to_string());
     for name in devices.split(',').filter(|name| !name.is_empty()) {
         for (variant, fused) in [("fused", true), ("unfused", false)] {
-            let device = match workloads::open(name, Config::default().with_fusion(fused)) {
+            let device = match Device::open(name, Config::default().with_fusion(fused)) {
                 Ok(device) => device,
-                Err(reason) => {
-                    println!("{reason}");
+                Err(error) => {
+                    println!("SKIP {name}: {error}");
                     break;
                 }
             };
-            for workload in workloads::ALL {
-                let inputs = workload.inputs(&device, n).expect("inputs");
+            for workload in workloads::CPU {
+                let inputs = workload.inputs(&device, scale).expect("inputs");
                 let outputs = workload.record(&inputs);
-                outputs.eval().expect("a first evaluation");
-                workload.check(&outputs, n).expect("the right answer");
+                lazuli::eval(&outputs[..]).expect("a first evaluation");
+                workload.check(&inputs, &outputs).expect("the right answer");
+                let bytes = workload.floor_bytes(&inputs, &outputs);
                 drop(outputs);
-                let mut group = criterion.benchmark_group(format!("{}/{name}", workload.name()));
-                group.throughput(Throughput::Bytes(workload.floor_bytes(n)));
+                let mut group = criterion.benchmark_group(format!("{}/{name}", workload.name));
+                group.throughput(Throughput::Bytes(bytes));
                 group.bench_function(BenchmarkId::new(variant, n), |bencher| {
                     bencher.iter(|| {
                         let outputs = workload.record(&inputs);
-                        outputs.eval().expect("an evaluation");
+                        lazuli::eval(&outputs[..]).expect("an evaluation");
                         device.synchronize().expect("the device's work");
                         outputs
                     });

@@ -7,6 +7,10 @@
 //! rounding, and with contraction off, as Lazuli's kernels have it. The exit status is 1 where the ratio to the faster of
 //! the two is above 1.3.
 
+#[path = "peers/inputs.rs"]
+mod inputs;
+
+#[path = "peers/workloads.rs"]
 mod workloads;
 
 use std::error::Error;
@@ -23,7 +27,7 @@ use opencl3::memory::{Buffer, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
 use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_float};
-use workloads::Workload;
+use workloads::{Scale, Workload};
 
 /// The most that our time may be over the hand-written kernel's.
 const MOST: f64 = 1.3;
@@ -60,19 +64,20 @@ fn run() -> Result<f64, Box<dyn Error>> {
     let device = Device::open(&chosen.name, Config::default())?;
     println!("# {}: {}; {n} elements, medians of {RUNS} in turn", chosen.name, chosen.description);
 
-    let inputs = Workload::Transcend.inputs(&device, n)?;
-    let host = inputs.iter().map(Array::get).collect::<lazuli::Result<Vec<_>>>()?;
+    let transcend = Workload::of_cpu("transcend").ok_or("no transcend")?;
+    let inputs = transcend.inputs(&device, Scale(n as f64 / (1 << 24) as f64))?;
+    let host = [0, 1, 2].map(|input| inputs[input].get()).into_iter().collect::<lazuli::Result<Vec<_>>>()?;
     let by_hand = ByHand::new(device.description(), &host)?;
 
     let (mut ours, mut contracted, mut plain) = (Vec::new(), Vec::new(), Vec::new());
-    let outputs = Workload::Transcend.record(&inputs);
-    outputs.eval()?;
-    Workload::Transcend.check(&outputs, n)?;
+    let outputs = transcend.record(&inputs);
+    lazuli::eval(&outputs[..])?;
+    transcend.check(&inputs, &outputs)?;
     drop(outputs);
     for run in 0..RUNS + 2 {
         let start = Instant::now();
-        let outputs = Workload::Transcend.record(&inputs);
-        outputs.eval()?;
+        let outputs = transcend.record(&inputs);
+        lazuli::eval(&outputs[..])?;
         device.synchronize()?;
         let own = start.elapsed().as_secs_f64() * 1e3;
         drop(outputs);

@@ -136,7 +136,7 @@ fn unsettled(device: &Device, checks: Vec<Arc<Check>>) -> Result<Vec<Arc<Check>>
 }
 
 fn check(graph: &Canonical, node: u32, notes: &Arc<Notes>, site: usize) -> Result<Arc<Check>> {
-    let node = &graph.nodes[node as usize].node;
+    let node = &graph.nodes[node as usize];
     match node.op() {
         Op::Gather(gather) => {
             Ok(Arc::new(Check { notes: notes.clone(), site, gather: (**gather).clone(), at: node.at() }))

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::Caches;
 use crate::graph::Storage;
 use crate::runtime::pool::{Block, Pool};
-use crate::runtime::{Binaries, Runtime, discover};
+use crate::runtime::{Binaries, Download, Runtime, discover};
 
 /// A device: a CUDA GPU, an OpenCL device or the host CPU, opened for computing.
 ///
@@ -251,6 +251,17 @@ impl Device {
         let _span = tracing::debug_span!("transfer", direction = "to_host", bytes = target.len()).entered();
         check::resolve(self, storage)?;
         self.runtime().download(block_of(storage)?.memory()?, offset, target)
+    }
+
+    /// Begins to copy device bytes from `offset` on to the host, after all work submitted so far. There is at least one.
+    pub(crate) fn begin_download(
+        &self,
+        storage: &dyn Storage,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<Box<dyn Download>> {
+        let _span = tracing::debug_span!("transfer", direction = "to_host", bytes).entered();
+        self.runtime().begin_download(block_of(storage)?.memory()?, offset, bytes)
     }
 }
 

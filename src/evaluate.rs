@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use lazuli_codegen::Scalar;
+use smallvec::SmallVec;
+
 use crate::cache::{Cache, Found};
 use crate::check;
 use crate::compile::{KernelKey, compile_all};
@@ -42,7 +45,7 @@ pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
         }
         let graph = canonicalize(&pending)?;
         // Where another thread has just evaluated one of the roots, there is less to do.
-        if !graph.roots.iter().any(|root| matches!(graph.nodes[*root as usize].source, Source::Leaf(_))) {
+        if !graph.roots.iter().any(|root| matches!(graph.sources[*root as usize], Source::Leaf(_))) {
             break (graph, pending);
         }
         graph.recycle();
@@ -51,13 +54,13 @@ pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
     graph.recycle();
     let (values, plan) = values?;
     for (root, value) in pending.iter().zip(&plan.roots) {
-        root.fulfil(value_of(&values, *value)?);
+        root.fulfil(value_of(&values, *value)?.clone());
     }
     Ok(())
 }
 
 /// The plan of a graph: from the cache, or fused, lowered, emitted and compiled now.
-fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
+pub(crate) fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
     let span = tracing::debug_span!("plan", nodes = graph.nodes.len(), hit = tracing::field::Empty).entered();
     let Found { value, hit } = device.caches().plans.get_or_make(&graph.words[..], || {
         make_plan(graph, device.runtime().facts(), limits(device), |kernels| compile_all(device, kernels)).map(Arc::new)
@@ -66,9 +69,12 @@ fn plan(device: &Device, graph: &Canonical) -> Result<Arc<Plan>> {
     Ok(value)
 }
 
+/// The stored values of a plan, while they are held.
+type Values = SmallVec<[Option<Arc<dyn Storage>>; 4]>;
+
 /// Launches the kernels of a plan on the data of a graph. Gives the values that are still held at the end.
-fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Vec<Option<Arc<dyn Storage>>>> {
-    let mut values: Vec<Option<Arc<dyn Storage>>> = vec![None; plan.value_bytes.len()];
+pub(crate) fn run(device: &Device, plan: &Plan, graph: &Canonical) -> Result<Values> {
+    let mut values = Values::from_elem(None, plan.value_bytes.len());
     for step in &plan.steps {
         for write in &step.writes {
             values[*write as usize] = Some(device.allocate(plan.value_bytes[*write as usize])?);
@@ -108,22 +114,24 @@ fn launch(
         device_us = tracing::field::Empty
     )
     .entered();
-    let held: Vec<Arc<dyn Storage>> = step
-        .buffers
-        .iter()
-        .map(|slot| match slot {
-            Slot::Leaf(leaf) => Ok(graph.leaves[*leaf as usize].clone()),
-            Slot::Value(value) => value_of(values, *value),
+    let scratch = step.scratch.iter().map(|scratch| scratch_memory(device, scratch));
+    let scratch = scratch.collect::<Result<SmallVec<[Arc<Block>; 2]>>>()?;
+    let mut buffers: SmallVec<[&dyn Memory; 8]> = SmallVec::new();
+    for slot in &step.buffers {
+        buffers.push(match slot {
+            Slot::Leaf(leaf) => block_of(&*graph.leaves[*leaf as usize])?.memory()?,
+            Slot::Value(value) => block_of(&**value_of(values, *value)?)?.memory()?,
             Slot::Notes => match notes {
-                Some(notes) => Ok(notes.clone() as Arc<dyn Storage>),
-                None => Err(Error::Internal("a kernel without memory for its notes".into())),
+                Some(notes) => notes.memory()?,
+                None => return Err(Error::Internal("a kernel without memory for its notes".into())),
             },
-        })
-        .collect::<Result<_>>()?;
-    let scratch = step.scratch.iter().map(|scratch| scratch_memory(device, scratch)).collect::<Result<Vec<_>>>()?;
-    let held = held.into_iter().chain(scratch).collect::<Vec<_>>();
-    let buffers: Vec<&dyn Memory> = held.iter().map(|storage| block_of(&**storage)?.memory()).collect::<Result<_>>()?;
-    let scalars: Vec<_> = step.scalars.iter().map(|slot| graph.scalars[*slot as usize]).collect();
+        });
+    }
+    for block in &scratch {
+        buffers.push(block.memory()?);
+    }
+    let mut scalars: SmallVec<[Scalar; 8]> = SmallVec::new();
+    scalars.extend(step.scalars.iter().map(|slot| graph.scalars[*slot as usize]));
     let arguments = LaunchArgs { buffers: &buffers, sizes: &step.sizes, scalars: &scalars, grid: step.grid };
     // Whoever traces this finely wants each kernel's own time, and pays for it by waiting.
     let start = match tracing::enabled!(tracing::Level::TRACE) {
@@ -140,7 +148,7 @@ fn launch(
 }
 
 /// Memory for one launch. It goes back to the pool once that is submitted.
-fn scratch_memory(device: &Device, scratch: &Scratch) -> Result<Arc<dyn Storage>> {
+fn scratch_memory(device: &Device, scratch: &Scratch) -> Result<Arc<Block>> {
     let bytes = scratch.len * scratch.dtype.size_bytes();
     let block = device.allocate(bytes)?;
     if scratch.is_zeroed {
@@ -180,8 +188,8 @@ fn limits(device: &Device) -> Limits {
 }
 
 /// The roots whose value a kernel must compute. Errors: the first one that was recorded wrong.
-fn pending(roots: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
-    let mut pending = Vec::new();
+fn pending(roots: &[Arc<Node>]) -> Result<SmallVec<[Arc<Node>; 4]>> {
+    let mut pending = SmallVec::new();
     for root in roots {
         if let Some(error) = crate::graph::record::failure(root) {
             return Err(error.clone());
@@ -193,6 +201,6 @@ fn pending(roots: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
     Ok(pending)
 }
 
-fn value_of(values: &[Option<Arc<dyn Storage>>], value: u32) -> Result<Arc<dyn Storage>> {
-    values[value as usize].clone().ok_or_else(|| Error::Internal("a value that no kernel stored".into()))
+fn value_of(values: &[Option<Arc<dyn Storage>>], value: u32) -> Result<&Arc<dyn Storage>> {
+    values[value as usize].as_ref().ok_or_else(|| Error::Internal("a value that no kernel stored".into()))
 }

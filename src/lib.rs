@@ -45,11 +45,14 @@ mod evaluate;
 mod explain;
 
 #[cfg(test)]
+mod dispatch_cost;
+
+#[cfg(test)]
 mod small_devices;
 
 pub mod prelude;
 
-pub use array::{Array, Arrays, IntoShape, Norm, Operand, eval, get};
+pub use array::{Array, Arrays, Fetch, IntoShape, Norm, Operand, eval, get};
 pub use buffer::{Buffer, MemFlags};
 pub use config::Config;
 pub use device::{Counters, Device, DeviceInfo};

@@ -514,3 +514,17 @@ fn arrays_and_devices_cross_threads() {
     });
     assert_eq!(sums, 336);
 }
+
+#[test]
+fn a_constant_that_was_evaluated_still_is_one() -> Outcome {
+    let x = host().from_slice(&[1.0f32, 2.0, 3.0])?;
+    let two = host().full((), 2.0f32);
+    assert_eq!(two.item()?, 2.0);
+    same(&(&x * &two + &two), arr1(&[4.0f32, 6.0, 8.0]).into_dyn());
+    same(&(&two - x.reshape([3, 1])), arr2(&[[1.0f32], [0.0], [-1.0]]).into_dyn());
+    same(&two, ndarray::arr0(2.0f32).into_dyn());
+    // As a root it is a value like any other.
+    let (both, alone) = lazuli::get((&(&two + 1.0), &host().full((), 5.0f32)))?;
+    assert_eq!((both, alone), (ndarray::arr0(3.0f32).into_dyn(), ndarray::arr0(5.0f32).into_dyn()));
+    Ok(())
+}

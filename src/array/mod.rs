@@ -27,15 +27,19 @@ mod create;
 
 pub(crate) mod transfer;
 
+mod fetch;
+
 mod together;
 
 mod display;
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use lazuli_codegen::{BinaryOp, DType, UnaryOp};
 
+pub use fetch::Fetch;
 pub use operand::Operand;
 pub use shape_arg::IntoShape;
 pub use statistics::Norm;
@@ -133,8 +137,13 @@ impl<T: Element> Array<T> {
         evaluate::to_dot(&self.device, std::slice::from_ref(&self.node))
     }
 
-    /// The array over a node. All recording ends here.
+    /// The array over a node.
     pub(crate) fn from_node(node: Arc<Node>, device: &Device) -> Self {
+        Self::from_parts(node, device.clone())
+    }
+
+    /// The array over a node. All recording ends here.
+    fn from_parts(node: Arc<Node>, device: Device) -> Self {
         tracing::trace!(
             target: "lazuli::record",
             op = node.op().name(),
@@ -143,7 +152,12 @@ impl<T: Element> Array<T> {
             at = %node.at(),
         );
         debug_assert!(node.dtype() == T::DTYPE || record::failure(&node).is_some(), "{node:?} is not {}", T::DTYPE);
-        Self { node, device: device.clone(), element: PhantomData }
+        Self { node, device, element: PhantomData }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn node(&self) -> &Arc<Node> {
+        &self.node
     }
 
     /// An array on the device of this one.
@@ -168,7 +182,16 @@ impl<T: Element> Array<T> {
         if let Some(error) = self.device_mismatch(op.name(), &rhs, at) {
             return self.fail(error, at);
         }
-        self.derive(record::binary(op, &self.node, &rhs.node(at), at))
+        self.derive(record::binary_of(op, [Cow::Borrowed(&self.node), rhs.into_node(at)], at))
+    }
+
+    /// [`binary`](Self::binary) with a left operand that is given away, and so costs no counting of references.
+    fn into_binary<U: Element>(self, op: BinaryOp, rhs: impl Operand<T>, at: Place) -> Array<U> {
+        if let Some(error) = self.device_mismatch(op.name(), &rhs, at) {
+            return self.fail(error, at);
+        }
+        let node = record::binary_of(op, [Cow::Owned(self.node), rhs.into_node(at)], at);
+        Array::from_parts(node, self.device)
     }
 
     /// The error of an operation on this array and one of another device. `None` also where either is failed already.

@@ -1,6 +1,6 @@
 //! What stands to the right of an operator: an array, a reference to one, or one element.
 
-use std::ops::Deref;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Array;
@@ -20,31 +20,30 @@ pub trait Operand<T: Element>: sealed::Sealed {
     #[doc(hidden)]
     fn node(&self, at: Place) -> NodeRef<'_>;
 
+    /// The same for who records it at once: what is given away moves into the graph.
+    #[doc(hidden)]
+    fn into_node<'a>(self, at: Place) -> NodeRef<'a>
+    where
+        Self: 'a;
+
     /// The device it is bound to; a single element is bound to none.
     #[doc(hidden)]
     fn device(&self) -> Option<&Device>;
 }
 
-/// A node that is lent, or one made for the purpose.
-pub enum NodeRef<'a> {
-    Lent(&'a Arc<Node>),
-    Made(Arc<Node>),
-}
-
-impl Deref for NodeRef<'_> {
-    type Target = Arc<Node>;
-
-    fn deref(&self) -> &Arc<Node> {
-        match self {
-            NodeRef::Lent(node) => node,
-            NodeRef::Made(node) => node,
-        }
-    }
-}
+/// A node that is lent, or one that may be kept.
+pub type NodeRef<'a> = Cow<'a, Arc<Node>>;
 
 impl<T: Element> Operand<T> for Array<T> {
     fn node(&self, _: Place) -> NodeRef<'_> {
-        NodeRef::Lent(&self.node)
+        Cow::Borrowed(&self.node)
+    }
+
+    fn into_node<'a>(self, _: Place) -> NodeRef<'a>
+    where
+        Self: 'a,
+    {
+        Cow::Owned(self.node)
     }
 
     fn device(&self) -> Option<&Device> {
@@ -54,7 +53,14 @@ impl<T: Element> Operand<T> for Array<T> {
 
 impl<T: Element> Operand<T> for &Array<T> {
     fn node(&self, _: Place) -> NodeRef<'_> {
-        NodeRef::Lent(&self.node)
+        Cow::Borrowed(&self.node)
+    }
+
+    fn into_node<'a>(self, _: Place) -> NodeRef<'a>
+    where
+        Self: 'a,
+    {
+        Cow::Borrowed(&self.node)
     }
 
     fn device(&self) -> Option<&Device> {
@@ -64,7 +70,14 @@ impl<T: Element> Operand<T> for &Array<T> {
 
 impl<T: Element> Operand<T> for T {
     fn node(&self, at: Place) -> NodeRef<'_> {
-        NodeRef::Made(record::scalar(self.to_scalar(), at))
+        Cow::Owned(record::scalar(self.to_scalar(), at))
+    }
+
+    fn into_node<'a>(self, at: Place) -> NodeRef<'a>
+    where
+        Self: 'a,
+    {
+        Cow::Owned(record::scalar(self.to_scalar(), at))
     }
 
     fn device(&self) -> Option<&Device> {

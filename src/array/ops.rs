@@ -3,6 +3,7 @@
 //! On the right stands anything that is an [`Operand`]; on the left an array, a reference to one, or a scalar. Shapes
 //! broadcast as in NumPy.
 
+use std::borrow::Cow;
 use std::ops::{
     Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul, MulAssign,
     Neg, Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
@@ -38,7 +39,8 @@ impl<T: Element> Array<T> {
 
     /// `scalar op array`.
     fn scalar_left(scalar: T, op: BinaryOp, array: &Array<T>, at: Place) -> Array<T> {
-        array.derive(record::binary(op, &record::scalar(scalar.to_scalar(), at), &array.node, at))
+        let operands = [Cow::Owned(record::scalar(scalar.to_scalar(), at)), Cow::Borrowed(&array.node)];
+        array.derive(record::binary_of(op, operands, at))
     }
 }
 
@@ -52,7 +54,7 @@ macro_rules! operator {
             #[doc = $about]
             #[track_caller]
             fn $method(self, rhs: R) -> Array<T> {
-                self.binary(BinaryOp::$op, rhs, Location::caller())
+                self.into_binary(BinaryOp::$op, rhs, Location::caller())
             }
         }
 

@@ -74,7 +74,7 @@ impl<T: Element> Array<T> {
         }
         let value = value.node(at);
         if record::failure(&value).is_some() {
-            return Ok(self.derive(value.clone()));
+            return Ok(self.derive(value.into_owned()));
         }
         let cut = Cut::new(OP, info, self.shape(), at)?;
         if shape::broadcast(value.shape(), &cut.result).as_ref() != Some(&cut.result) {

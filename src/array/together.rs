@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use ndarray::ArrayD;
+use smallvec::SmallVec;
 
 use super::Array;
 use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::evaluate;
-use crate::graph::{Node, record, strided};
+use crate::graph::{Node, record};
 
 /// Arrays to evaluate together: a tuple of up to eight references, of any element types, or a slice of arrays.
 pub trait Arrays: sealed::Sealed {
@@ -17,11 +18,15 @@ pub trait Arrays: sealed::Sealed {
     type Values;
     /// Each array's device and node.
     #[doc(hidden)]
-    fn roots(&self) -> Vec<(&Device, &Arc<Node>)>;
+    fn roots(&self) -> Roots<'_>;
     /// The values, once they are evaluated.
     #[doc(hidden)]
     fn fetch(&self) -> Result<Self::Values>;
 }
+
+/// Devices and nodes of arrays.
+#[doc(hidden)]
+pub type Roots<'a> = SmallVec<[(&'a Device, &'a Arc<Node>); 4]>;
 
 /// Computes several arrays in one evaluation for each device, and copies them to the host.
 ///
@@ -59,21 +64,22 @@ fn run_all(roots: &[(&Device, &Arc<Node>)]) -> Result<()> {
         if roots[..position].iter().any(|(earlier, _)| earlier == device) {
             continue;
         }
-        let own: Vec<Arc<Node>> =
+        let own: SmallVec<[Arc<Node>; 4]> =
             roots.iter().filter(|(other, _)| other == device).map(|(_, node)| (*node).clone()).collect();
         run(device, &own)?;
     }
     Ok(())
 }
 
-/// Evaluates those nodes of one device that a kernel must run for.
+/// Evaluates nodes of one device.
 pub(super) fn run(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
-    for node in roots {
-        check(node)?;
+    let is_empty = |node: &Arc<Node>| node.shape().contains(&0);
+    if !roots.iter().any(is_empty) {
+        return evaluate::evaluate(device, roots);
     }
-    let is_open = |node: &&Arc<Node>| !node.shape().contains(&0) && strided::resolve(node).is_none();
-    let open: Vec<Arc<Node>> = roots.iter().filter(is_open).cloned().collect();
-    if open.is_empty() { Ok(()) } else { evaluate::evaluate(device, &open) }
+    // What has no elements has its value already.
+    let others: Vec<Arc<Node>> = roots.iter().filter(|node| !is_empty(node)).cloned().collect();
+    evaluate::evaluate(device, &others)
 }
 
 fn check(node: &Node) -> Result<()> {
@@ -87,8 +93,8 @@ macro_rules! tuples {
             impl<$($element: Element),+> Arrays for ($(&Array<$element>,)+) {
                 type Values = ($(ArrayD<$element>,)+);
 
-                fn roots(&self) -> Vec<(&Device, &Arc<Node>)> {
-                    vec![$((&self.$index.device, &self.$index.node)),+]
+                fn roots(&self) -> Roots<'_> {
+                    [$((&self.$index.device, &self.$index.node)),+].into_iter().collect()
                 }
 
                 fn fetch(&self) -> Result<Self::Values> {
@@ -114,7 +120,7 @@ impl<T: Element> sealed::Sealed for &[Array<T>] {}
 impl<T: Element> Arrays for &[Array<T>] {
     type Values = Vec<ArrayD<T>>;
 
-    fn roots(&self) -> Vec<(&Device, &Arc<Node>)> {
+    fn roots(&self) -> Roots<'_> {
         self.iter().map(|array| (&array.device, &array.node)).collect()
     }
 

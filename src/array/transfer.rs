@@ -185,12 +185,17 @@ pub(crate) fn download<T: Element>(
     target: &mut [T],
 ) -> Result<()> {
     let offset = first * size_of::<T>();
+    fill(target, |bytes| device.download(storage, offset, bytes))
+}
+
+/// Elements from bytes of a device.
+pub(super) fn fill<T: Element>(target: &mut [T], copy: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
     if T::DTYPE != DType::Bool {
-        return device.download(storage, offset, bytes::of_slice_mut(target));
+        return copy(bytes::of_slice_mut(target));
     }
     // Only 0 and 1 are values of bool in Rust, whatever lies on the device.
     let mut raw = vec![0u8; target.len()];
-    device.download(storage, offset, &mut raw)?;
+    copy(&mut raw)?;
     raw.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     bytes::of_slice_mut(target).copy_from_slice(&raw);
     Ok(())
@@ -220,19 +225,19 @@ fn memory_order<T, D: Dimension>(array: &ArrayRef<T, D>) -> Option<Order> {
     Some(Order::from_axes(&axes))
 }
 
-fn is_row_major(strided: &Strided, shape: &[usize]) -> bool {
+pub(super) fn is_row_major(strided: &Strided, shape: &[usize]) -> bool {
     let strides = Order::RowMajor.strides(shape);
     shape.iter().zip(strides.iter().zip(&strided.strides)).all(|(extent, (dense, own))| *extent == 1 || dense == own)
 }
 
 /// The first and the last position in storage that a value without empty axes has.
-fn reach(strided: &Strided, shape: &[usize]) -> (i64, i64) {
+pub(super) fn reach(strided: &Strided, shape: &[usize]) -> (i64, i64) {
     let spans = shape.iter().zip(&strided.strides).map(|(&extent, stride)| (extent as i64 - 1) * stride);
     spans.fold((strided.offset, strided.offset), |(low, high), span| (low + span.min(0), high + span.max(0)))
 }
 
 /// The elements at the given strides, of which the lowest position is the first of `elements`, in row-major order.
-fn gather<T: Element>(elements: &[T], strides: &[i64], shape: &[usize]) -> Result<ArrayD<T>> {
+pub(super) fn gather<T: Element>(elements: &[T], strides: &[i64], shape: &[usize]) -> Result<ArrayD<T>> {
     // ndarray takes strides that are not negative, and stretched axes apart.
     let extents: Vec<usize> = shape.iter().zip(strides).map(|(&n, &stride)| if stride == 0 { 1 } else { n }).collect();
     let steps: Vec<usize> = strides.iter().map(|stride| stride.unsigned_abs() as usize).collect();
@@ -246,7 +251,7 @@ fn gather<T: Element>(elements: &[T], strides: &[i64], shape: &[usize]) -> Resul
     Ok(view.as_standard_layout().into_owned())
 }
 
-fn owned<T>(shape: &[usize], elements: Vec<T>) -> Result<ArrayD<T>> {
+pub(super) fn owned<T>(shape: &[usize], elements: Vec<T>) -> Result<ArrayD<T>> {
     ArrayD::from_shape_vec(IxDyn(shape), elements)
         .map_err(|error| Error::HostData { op: "get", what: format!("no host array of shape {shape:?}: {error}") })
 }

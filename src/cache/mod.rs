@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
@@ -23,8 +23,11 @@ pub struct Cache<K, V> {
     evictions: AtomicU64,
 }
 
-/// Where one value is, or is being made.
-type Slot<V> = Mutex<Option<V>>;
+/// Where one value is, or is being made: whoever makes it holds the lock.
+struct Slot<V> {
+    value: OnceLock<V>,
+    making: Mutex<()>,
+}
 
 /// A value, and whether it was already there.
 pub struct Found<V> {
@@ -51,23 +54,27 @@ impl<K: Hash + Eq, V: Clone> Cache<K, V> {
         Q: Hash + Eq + ?Sized,
         K: Borrow<Q> + for<'a> From<&'a Q>,
     {
-        let slot = self.slot(key);
-        let mut value = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = value.as_ref() {
-            self.hits.fetch_add(1, Ordering::Relaxed);
-            return Ok(Found { value: value.clone(), hit: true });
+        let slot = match self.find(key) {
+            Ok(value) => return Ok(self.hit(value)),
+            Err(slot) => slot,
+        };
+        let making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = slot.value.get() {
+            return Ok(self.hit(value.clone()));
         }
         match make() {
-            Ok(made) => {
-                *value = Some(made.clone());
-                Ok(Found { value: made, hit: false })
-            }
+            Ok(made) => Ok(Found { value: slot.value.get_or_init(|| made).clone(), hit: false }),
             Err(error) => {
-                drop(value);
+                drop(making);
                 self.entries.lock().unwrap_or_else(PoisonError::into_inner).pop(key);
                 Err(error)
             }
         }
+    }
+
+    fn hit(&self, value: V) -> Found<V> {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Found { value, hit: true }
     }
 
     /// Whether the value under `key` is there or being made. Counts for nothing: neither as a hit nor as a use.
@@ -89,22 +96,23 @@ impl<K: Hash + Eq, V: Clone> Cache<K, V> {
         self.evictions.load(Ordering::Relaxed)
     }
 
-    fn slot<Q>(&self, key: &Q) -> Arc<Slot<V>>
+    /// The value under `key`, else the place where it is to be made.
+    fn find<Q>(&self, key: &Q) -> Result<V, Arc<Slot<V>>>
     where
         Q: Hash + Eq + ?Sized,
         K: Borrow<Q> + for<'a> From<&'a Q>,
     {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = entries.get(key) {
-            return slot.clone();
+            return slot.value.get().cloned().ok_or_else(|| slot.clone());
         }
-        let slot = Arc::new(Mutex::new(None));
+        let slot = Arc::new(Slot { value: OnceLock::new(), making: Mutex::new(()) });
         let evicted = entries.push(K::from(key), slot.clone());
         drop(entries);
         if evicted.is_some() {
             self.evictions.fetch_add(1, Ordering::Relaxed);
         }
-        slot
+        Err(slot)
     }
 }
 

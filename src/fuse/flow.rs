@@ -199,10 +199,10 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
     let mut flow = Flow { values: Vec::with_capacity(graph.nodes.len()), roots: Vec::new() };
     // Splitting a reduction adds values, so numbers shift.
     let mut number: Vec<ValueId> = Vec::with_capacity(graph.nodes.len());
-    for (place, node) in graph.nodes.iter().enumerate() {
-        let inputs: SmallVec<[ValueId; 3]> = node.inputs.iter().map(|input| number[*input as usize]).collect();
-        let recorded = &node.node;
-        let op = match (node.source, recorded.op()) {
+    for (place, recorded) in graph.nodes.iter().enumerate() {
+        let inputs: SmallVec<[ValueId; 3]> =
+            graph.inputs_of(place).iter().map(|input| number[*input as usize]).collect();
+        let op = match (graph.sources[place], recorded.op()) {
             (Source::Leaf(leaf), _) => FlowOp::Leaf(leaf),
             (Source::Scalar(slot), _) => FlowOp::Scalar(slot),
             (Source::Operation, op) => match op {

@@ -7,22 +7,26 @@
 
 use std::borrow::Borrow;
 use std::cell::Cell;
-use std::hash::{Hash, Hasher};
+use std::collections::hash_map::Entry;
+use std::hash::Hasher;
 use std::sync::Arc;
 
-use lazuli_codegen::{DType, Scalar};
+use lazuli_codegen::Scalar;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use super::{Inputs, Node, Op, Snapshot, Storage};
+use super::node::Held;
+use super::{Node, Op, Storage};
 use crate::error::Error;
 use crate::shape::Order;
 
 /// The graph below some roots, in topological order.
 #[derive(Default)]
 pub struct Canonical {
-    /// Every distinct value, inputs before users.
-    pub nodes: Vec<CanonicalNode>,
+    /// Every distinct value, inputs before users: one of the nodes that record it.
+    pub nodes: Vec<Arc<Node>>,
+    /// Where each of these values comes from.
+    pub sources: Vec<Source>,
     /// The value of each root, in the order given.
     pub roots: SmallVec<[u32; 4]>,
     /// Device data read, each storage once.
@@ -40,18 +44,30 @@ pub struct Canonical {
     /// Nodes that merged into an earlier one. Nodes are looked up by address, so all must live as long as the walk: another
     /// thread may evaluate one of them meanwhile and let go of its inputs.
     merged: Vec<Arc<Node>>,
-    /// Nodes whose inputs are being visited.
-    stack: Vec<Frame>,
+    /// The inputs of every value, one after the other.
+    inputs: Vec<u32>,
+    /// Where those of each value end.
+    input_ends: Vec<usize>,
+    /// Nodes whose inputs are being visited, each the last one's input.
+    entered: Vec<Arc<Node>>,
+    /// How many inputs each of them has, and how many of those have no number yet.
+    open: Vec<u64>,
+    /// Their inputs that are still to be visited, the next one last.
+    waiting: Vec<Waiting>,
+    /// Numbers of their inputs that have been.
+    numbers: Vec<u32>,
 }
 
-/// One distinct value.
-pub struct CanonicalNode {
-    /// One of the nodes that record it.
-    pub node: Arc<Node>,
-    /// Where its value comes from.
-    pub source: Source,
-    /// Numbers of its inputs.
-    pub inputs: SmallVec<[u32; 3]>,
+/// An input on the walk.
+enum Waiting {
+    Node(Arc<Node>),
+    /// One that has its number already: it is not held once more.
+    Number(u32),
+}
+
+enum Entered {
+    Storage(Arc<dyn Storage>),
+    Inputs(usize),
 }
 
 /// Where a value comes from.
@@ -104,14 +120,13 @@ pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Box<Canonical>, Error> {
     Ok(graph)
 }
 
-/// A node on the walk: its inputs come first.
-struct Frame {
-    node: Arc<Node>,
-    inputs: Inputs,
-    next: usize,
-}
-
 impl Canonical {
+    /// Numbers of the inputs of a value.
+    pub fn inputs_of(&self, number: usize) -> &[u32] {
+        let first = number.checked_sub(1).map_or(0, |before| self.input_ends[before]);
+        &self.inputs[first..self.input_ends[number]]
+    }
+
     /// Lets go of everything but the buffers' memory, which the next graph of this thread uses.
     pub fn recycle(mut self: Box<Self>) {
         // Nodes are dropped here; a graph evaluated before a larger one leaves no more than its own buffers.
@@ -120,6 +135,7 @@ impl Canonical {
             return;
         }
         self.nodes.clear();
+        self.sources.clear();
         self.roots.clear();
         self.leaves.clear();
         self.scalars.clear();
@@ -128,36 +144,71 @@ impl Canonical {
         self.storages.clear();
         self.values.clear();
         self.merged.clear();
-        self.stack.clear();
+        self.inputs.clear();
+        self.input_ends.clear();
+        self.entered.clear();
+        self.open.clear();
+        self.waiting.clear();
+        self.numbers.clear();
         BUFFERS.set(Some(self));
     }
 
     fn visit(&mut self, root: &Arc<Node>) -> Result<u32, Error> {
-        let mut stack = std::mem::take(&mut self.stack);
-        let mut entering = Some(root.clone());
-        let mut last = 0;
+        // Plain stacks side by side: what was written in parts and is read at once, as when a struct is pushed, waits for the
+        // store, and that would cost as much as the rest of a visit.
+        let mut next = Waiting::Node(root.clone());
         loop {
-            if let Some(node) = entering.take() {
-                if let Some(&number) = self.seen.get(&Arc::as_ptr(&node)) {
-                    last = number;
-                } else {
-                    match node.snapshot() {
-                        Snapshot::Evaluated(storage) => last = self.leaf(node, storage),
-                        Snapshot::Pending(inputs) => {
-                            stack.push(Frame { node, inputs, next: 0 });
-                        }
+            let number = match next {
+                Waiting::Number(number) => Some(number),
+                Waiting::Node(node) => self.enter(node)?,
+            };
+            if let Some(mut number) = number {
+                // Whoever has all inputs now is numbered too, and is an input itself.
+                loop {
+                    let Some(open) = self.open.last_mut() else { return Ok(number) };
+                    self.numbers.push(number);
+                    *open -= 1;
+                    let (inputs, left) = (*open >> 32, *open as u32);
+                    if left > 0 {
+                        break;
+                    }
+                    self.open.pop();
+                    if let Some(node) = self.entered.pop() {
+                        number = self.operation(node, inputs as usize)?;
                     }
                 }
             }
-            let Some(frame) = stack.last_mut() else {
-                self.stack = stack;
-                return Ok(last);
-            };
-            if let Some(input) = frame.inputs.get(frame.next) {
-                entering = Some(input.clone());
-                frame.next += 1;
-            } else if let Some(Frame { node, inputs, .. }) = stack.pop() {
-                last = self.operation(node, &inputs)?;
+            next = self.waiting.pop().ok_or_else(|| Error::Internal("an input that is not there".into()))?;
+        }
+    }
+
+    /// The number of a node where it can have one at once. Else its inputs wait now, and it waits for them.
+    fn enter(&mut self, node: Arc<Node>) -> Result<Option<u32>, Error> {
+        if let Some(&number) = self.seen.get(&Arc::as_ptr(&node)) {
+            return Ok(Some(number));
+        }
+        // A constant needs no look at its storage, should it have one.
+        if let Op::Scalar(_) = node.op() {
+            return self.operation(node, 0).map(Some);
+        }
+        let (seen, waiting) = (&self.seen, &mut self.waiting);
+        let entered = node.look(|held| match held {
+            Held::Storage(storage) => Entered::Storage(storage.clone()),
+            Held::Inputs(inputs) => {
+                waiting.extend(inputs.iter().rev().map(|input| match seen.get(&Arc::as_ptr(input)) {
+                    Some(&number) => Waiting::Number(number),
+                    None => Waiting::Node(input.clone()),
+                }));
+                Entered::Inputs(inputs.len())
+            }
+        });
+        match entered {
+            Entered::Storage(storage) => Ok(Some(self.leaf(node, storage))),
+            Entered::Inputs(0) => self.operation(node, 0).map(Some),
+            Entered::Inputs(inputs) => {
+                self.entered.push(node);
+                self.open.push((inputs as u64) << 32 | inputs as u64);
+                Ok(None)
             }
         }
     }
@@ -170,17 +221,13 @@ impl Canonical {
             self.leaves.push(storage);
         }
         let start = self.words.len();
-        self.words.extend([tag::LEAF, u64::from(number)]);
-        self.value(node, Source::Leaf(number), SmallVec::new(), start)
+        self.words.push(tag::LEAF | u64::from(number));
+        self.value(node, Source::Leaf(number), 0, start)
     }
 
-    fn operation(&mut self, node: Arc<Node>, inputs: &Inputs) -> Result<u32, Error> {
+    /// Numbers the value of an operation on the last `inputs` values that have their numbers.
+    fn operation(&mut self, node: Arc<Node>, inputs: usize) -> Result<u32, Error> {
         let start = self.words.len();
-        // Every input was visited just before its user.
-        let mut numbers: SmallVec<[u32; 3]> = SmallVec::new();
-        for input in inputs {
-            numbers.push(self.seen[&Arc::as_ptr(input)]);
-        }
         let mut source = Source::Operation;
         match node.op() {
             Op::Failed(error) => return Err((**error).clone()),
@@ -188,17 +235,17 @@ impl Canonical {
             Op::Scalar(scalar) => {
                 let slot = self.scalars.len() as u32;
                 self.scalars.push(*scalar);
-                self.words.extend([tag::SCALAR, u64::from(slot)]);
+                self.words.push(tag::SCALAR | u64::from(slot));
                 source = Source::Scalar(slot);
             }
             Op::Iota => self.words.push(tag::IOTA),
-            Op::Unary(op) => self.words.extend([tag::UNARY, *op as u64]),
-            Op::Binary(op) => self.words.extend([tag::BINARY, *op as u64]),
+            Op::Unary(op) => self.words.push(tag::UNARY | *op as u64),
+            Op::Binary(op) => self.words.push(tag::BINARY | *op as u64),
             Op::MulAdd => self.words.push(tag::MUL_ADD),
             Op::Select => self.words.push(tag::SELECT),
             Op::Cast => self.words.push(tag::CAST),
             Op::View(view) => {
-                self.words.push(tag::VIEW);
+                self.words.push(tag::VIEW | view.axes.len() as u64);
                 for map in &view.axes {
                     let axis = map.axis.map_or(u64::MAX, u64::from);
                     self.words.extend([map.start as u64, map.step as u64, axis]);
@@ -206,58 +253,78 @@ impl Canonical {
             }
             Op::Reshape => self.words.push(tag::RESHAPE),
             Op::Reduce(op, axes) => {
-                self.words.extend([tag::REDUCE, *op as u64]);
+                self.words.extend([tag::REDUCE | *op as u64, axes.len() as u64]);
                 self.words.extend(axes.iter().map(|reduced| u64::from(*reduced)));
             }
             Op::Gather(gather) => self.words.extend([tag::GATHER, u64::from(gather.axis)]),
             Op::SliceAssign(region) => {
-                self.words.push(tag::SLICE_ASSIGN);
+                self.words.push(tag::SLICE_ASSIGN | region.axes.len() as u64);
                 for range in &region.axes {
                     self.words.extend([range.start as u64, range.step as u64, range.extent as u64]);
                 }
             }
         }
-        self.words.extend(numbers.iter().map(|number| u64::from(*number)));
-        Ok(self.value(node, source, numbers, start))
+        // How many there are follows from the operation.
+        let first = self.numbers.len() - inputs;
+        self.words.extend(self.numbers[first..].iter().map(|number| u64::from(*number)));
+        Ok(self.value(node, source, inputs, start))
     }
 
-    /// Numbers a value whose words begin at `start`, or finds the equal one seen before.
-    fn value(&mut self, node: Arc<Node>, source: Source, inputs: SmallVec<[u32; 3]>, start: usize) -> u32 {
-        self.words.extend([dtype_word(node.dtype()), node.shape().len() as u64]);
+    /// Numbers a value of the last `inputs` numbers, whose words begin at `start`, or finds the equal one seen before. Those
+    /// numbers have had their use then.
+    fn value(&mut self, node: Arc<Node>, source: Source, inputs: usize, start: usize) -> u32 {
+        let first_input = self.numbers.len() - inputs;
+        // The first word has room for two more facts, below 256 both.
+        self.words[start] |= (node.dtype() as u64) << 48 | order_word(node.order()) << 56;
+        self.words.push(node.shape().len() as u64);
         self.words.extend(node.shape().iter().map(|extent| *extent as u64));
-        match node.order() {
-            Order::Any => self.words.push(0),
-            Order::RowMajor => self.words.push(1),
-            Order::Permuted(axes) => {
-                self.words.push(2);
-                self.words.extend(axes.iter().map(|axis| u64::from(*axis)));
-            }
+        if let Order::Permuted(axes) = node.order() {
+            self.words.extend(axes.iter().map(|axis| u64::from(*axis)));
         }
-        let mut hasher = FxHasher::default();
-        self.words[start..].iter().for_each(|word| hasher.write_u64(*word));
-        let hash = hasher.finish();
         let number = self.nodes.len() as u32;
         let pointer = Arc::as_ptr(&node);
-        if let Some(&(earlier, from, to)) = self.values.get(&hash)
-            && self.words[from..to] == self.words[start..]
-        {
-            self.words.truncate(start);
-            self.seen.insert(pointer, earlier);
-            self.merged.push(node);
-            return earlier;
+        // A scalar is a slot of its own and equals nothing.
+        if !matches!(source, Source::Scalar(_)) {
+            let mut hasher = FxHasher::default();
+            self.words[start..].iter().for_each(|word| hasher.write_u64(*word));
+            match self.values.entry(hasher.finish()) {
+                Entry::Occupied(earlier) => {
+                    let &(earlier, from, to) = earlier.get();
+                    if self.words[from..to] == self.words[start..] {
+                        self.words.truncate(start);
+                        self.numbers.truncate(first_input);
+                        self.seen.insert(pointer, earlier);
+                        self.merged.push(node);
+                        return earlier;
+                    }
+                }
+                Entry::Vacant(place) => {
+                    place.insert((number, start, self.words.len()));
+                }
+            }
         }
-        self.values.insert(hash, (number, start, self.words.len()));
         self.seen.insert(pointer, number);
-        self.nodes.push(CanonicalNode { node, source, inputs });
+        for at in first_input..self.numbers.len() {
+            self.inputs.push(self.numbers[at]);
+        }
+        self.numbers.truncate(first_input);
+        self.input_ends.push(self.inputs.len());
+        self.nodes.push(node);
+        self.sources.push(source);
         number
     }
 }
 
-fn dtype_word(dtype: DType) -> u64 {
-    dtype as u64
+fn order_word(order: &Order) -> u64 {
+    match order {
+        Order::Any => 0,
+        Order::RowMajor => 1,
+        Order::Permuted(_) => 2,
+    }
 }
 
-/// First words of a value, so that no two kinds of node share a prefix.
+/// What begins the first word of a value, so that no two kinds of node share a prefix. The 32 bits below are the operation's
+/// number or a count of what follows; the 16 bits above are the element type and the order.
 mod tag {
     pub const LEAF: u64 = 1 << 32;
     pub const SCALAR: u64 = 2 << 32;

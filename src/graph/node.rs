@@ -1,7 +1,9 @@
 //! A node of the expression graph: what was recorded, until it is evaluated.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lazuli_codegen::DType;
@@ -22,19 +24,29 @@ pub trait Storage: Any + Send + Sync + fmt::Debug {
 /// A node's inputs.
 pub type Inputs = SmallVec<[Arc<Node>; 2]>;
 
-/// One recorded value. Immutable but for its state: pending (inputs, no storage) or evaluated (storage, no inputs).
+/// One recorded value. Immutable but for its state, which changes once: from pending to evaluated.
 pub struct Node {
     op: Op,
     shape: Shape,
     dtype: DType,
     order: Order,
     at: Place,
+    /// Set once the state is `Evaluated`, so that most questions need no lock.
+    evaluated: AtomicBool,
     state: Mutex<State>,
 }
 
-struct State {
-    inputs: Inputs,
-    storage: Option<Arc<dyn Storage>>,
+enum State {
+    Pending(Inputs),
+    Evaluated(Arc<dyn Storage>),
+}
+
+/// What a node holds.
+pub enum Held<'a> {
+    /// The value.
+    Storage(&'a Arc<dyn Storage>),
+    /// What it would have to be computed from.
+    Inputs(&'a [Arc<Node>]),
 }
 
 /// What a node holds at the moment it is looked at.
@@ -46,14 +58,16 @@ pub enum Snapshot {
 }
 
 impl Node {
+    #[inline]
     pub(super) fn pending(op: Op, inputs: Inputs, shape: Shape, dtype: DType, order: Order, at: Place) -> Arc<Self> {
-        Arc::new(Self { op, shape, dtype, order, at, state: Mutex::new(State { inputs, storage: None }) })
+        let state = Mutex::new(State::Pending(inputs));
+        Arc::new(Self { op, shape, dtype, order, at, evaluated: AtomicBool::new(false), state })
     }
 
     /// A node whose value is already on the device: dense, `shape` elements of `dtype` in `order`.
     pub fn leaf(storage: Arc<dyn Storage>, shape: Shape, dtype: DType, order: Order, at: Place) -> Arc<Self> {
-        let state = Mutex::new(State { inputs: Inputs::new(), storage: Some(storage) });
-        Arc::new(Self { op: Op::Leaf, shape, dtype, order, at, state })
+        let state = Mutex::new(State::Evaluated(storage));
+        Arc::new(Self { op: Op::Leaf, shape, dtype, order, at, evaluated: AtomicBool::new(true), state })
     }
 
     /// What the node computes.
@@ -86,47 +100,103 @@ impl Node {
         self.shape.iter().product()
     }
 
+    /// True once the node has its value.
+    pub fn is_evaluated(&self) -> bool {
+        self.evaluated.load(Ordering::Acquire)
+    }
+
     /// The value, where the node is evaluated.
     pub fn storage(&self) -> Option<Arc<dyn Storage>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).storage.clone()
+        match self.is_evaluated().then(|| self.snapshot())? {
+            Snapshot::Evaluated(storage) => Some(storage),
+            Snapshot::Pending(_) => None,
+        }
     }
 
     /// Inputs or storage, whichever the node holds now.
     pub fn snapshot(&self) -> Snapshot {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match &state.storage {
-            Some(storage) => Snapshot::Evaluated(storage.clone()),
-            None => Snapshot::Pending(state.inputs.clone()),
+        self.look(|held| match held {
+            Held::Storage(storage) => Snapshot::Evaluated(storage.clone()),
+            Held::Inputs(inputs) => Snapshot::Pending(inputs.into()),
+        })
+    }
+
+    /// The same for who needs no copy. The node is locked meanwhile.
+    pub fn look<R>(&self, look: impl FnOnce(Held<'_>) -> R) -> R {
+        match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Evaluated(storage) => look(Held::Storage(storage)),
+            State::Pending(inputs) => look(Held::Inputs(inputs)),
         }
     }
 
     /// Gives the node its value and lets go of its inputs. Where two threads computed it, the first value stays.
     pub fn fulfil(&self, storage: Arc<dyn Storage>) {
-        let released = {
+        let before = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.storage.get_or_insert(storage);
-            std::mem::take(&mut state.inputs)
+            if let State::Evaluated(_) = &*state {
+                return;
+            }
+            let before = std::mem::replace(&mut *state, State::Evaluated(storage));
+            self.evaluated.store(true, Ordering::Release);
+            before
         };
-        release(released);
+        if let State::Pending(inputs) = before {
+            release(inputs);
+        }
+    }
+
+    /// The inputs, taken from a node that nobody else has.
+    fn take_inputs(&mut self) -> Inputs {
+        match self.state.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            State::Pending(inputs) => std::mem::take(inputs),
+            State::Evaluated(_) => Inputs::new(),
+        }
     }
 }
 
-/// Drops nodes and all that only they kept alive, with a worklist in place of recursion: chains are as long as users make them.
+/// Nodes that are to be dropped, while the outermost drop of this thread is under way.
+#[derive(Default)]
+struct Dropped {
+    waiting: Vec<Arc<Node>>,
+    under_way: bool,
+}
+
+thread_local! {
+    static DROPPED: RefCell<Dropped> = const { RefCell::new(Dropped { waiting: Vec::new(), under_way: false }) };
+}
+
+/// Drops inputs and all that only they kept alive. Chains are as long as users make them, so a node that is dropped on the
+/// way hands its inputs to the outermost call, in place of dropping them inside its own drop.
 fn release(inputs: Inputs) {
-    let mut worklist: Vec<Arc<Node>> = inputs.into_vec();
-    while let Some(node) = worklist.pop() {
-        if let Some(mut node) = Arc::into_inner(node) {
-            let state = node.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-            worklist.extend(state.inputs.drain(..));
+    /// Places kept for the next time.
+    const MOST_KEPT: usize = 1 << 12;
+    // Where the thread is ending, the list is gone, and the inputs are dropped here and now.
+    let is_inner = DROPPED.try_with(|dropped| {
+        let mut dropped = dropped.borrow_mut();
+        dropped.waiting.extend(inputs);
+        std::mem::replace(&mut dropped.under_way, true)
+    });
+    if is_inner != Ok(false) {
+        return;
+    }
+    while let Ok(Some(node)) = DROPPED.try_with(|dropped| {
+        let mut dropped = dropped.borrow_mut();
+        let node = dropped.waiting.pop();
+        if node.is_none() {
+            dropped.under_way = false;
+            dropped.waiting.shrink_to(MOST_KEPT);
         }
+        node
+    }) {
+        drop(node);
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !state.inputs.is_empty() {
-            release(std::mem::take(&mut state.inputs));
+        let inputs = self.take_inputs();
+        if !inputs.is_empty() {
+            release(inputs);
         }
     }
 }

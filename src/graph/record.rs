@@ -3,6 +3,7 @@
 //! Every function returns a node. Where the operation does not fit, the node is [`Op::Failed`] and carries the error; a
 //! failed input is handed on as it is, so that the first mistake is the one reported.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lazuli_codegen::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
@@ -44,19 +45,25 @@ pub fn unary(op: UnaryOp, x: &Arc<Node>, at: Place) -> Arc<Node> {
 
 /// An element-wise operation on two operands of one element type, broadcast together.
 pub fn binary(op: BinaryOp, lhs: &Arc<Node>, rhs: &Arc<Node>, at: Place) -> Arc<Node> {
-    let (inputs, shape) = match broadcast_together(op.name(), [lhs, rhs], at) {
-        Ok(together) => together,
-        Err(node) => return node,
+    binary_of(op, [Cow::Borrowed(lhs), Cow::Borrowed(rhs)], at)
+}
+
+/// [`binary`] of operands that are lent or given away.
+pub fn binary_of(op: BinaryOp, operands: [Cow<'_, Arc<Node>>; 2], at: Place) -> Arc<Node> {
+    let [lhs, rhs] = &operands;
+    let Some(dtype) = op.result(lhs.dtype()).filter(|_| lhs.dtype() == rhs.dtype()) else {
+        let undefined = failed(undefined(op.name(), lhs, at), lhs.dtype(), at);
+        return broadcast_together(op.name(), operands, at).map_or_else(|node| node, |_| undefined);
     };
-    match (op.result(lhs.dtype()), lhs.dtype() == rhs.dtype()) {
-        (Some(dtype), true) => map(Op::Binary(op), inputs, shape, dtype, at),
-        _ => failed(undefined(op.name(), lhs, at), lhs.dtype(), at),
+    match broadcast_together(op.name(), operands, at) {
+        Ok((inputs, shape)) => map(Op::Binary(op), inputs, shape, dtype, at),
+        Err(node) => node,
     }
 }
 
 /// `a * b + c` with one rounding, broadcast together; floats.
 pub fn mul_add(a: &Arc<Node>, b: &Arc<Node>, c: &Arc<Node>, at: Place) -> Arc<Node> {
-    match broadcast_together("mul_add", [a, b, c], at) {
+    match broadcast_together("mul_add", [a, b, c].map(Cow::Borrowed), at) {
         Ok((inputs, shape)) => map(Op::MulAdd, inputs, shape, a.dtype(), at),
         Err(node) => node,
     }
@@ -64,7 +71,7 @@ pub fn mul_add(a: &Arc<Node>, b: &Arc<Node>, c: &Arc<Node>, at: Place) -> Arc<No
 
 /// `condition ? on_true : on_false`, broadcast together.
 pub fn select(condition: &Arc<Node>, on_true: &Arc<Node>, on_false: &Arc<Node>, at: Place) -> Arc<Node> {
-    match broadcast_together("select", [condition, on_true, on_false], at) {
+    match broadcast_together("select", [condition, on_true, on_false].map(Cow::Borrowed), at) {
         Ok((inputs, shape)) => map(Op::Select, inputs, shape, on_true.dtype(), at),
         Err(node) => node,
     }
@@ -242,6 +249,7 @@ fn is_failed(node: &Node) -> bool {
     failure(node).is_some()
 }
 
+#[inline]
 fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Node> {
     let order = Order::join(inputs.iter().map(|input| input.order()));
     Node::pending(op, inputs, shape, dtype, order, at)
@@ -249,7 +257,30 @@ fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Nod
 
 /// The operands, stretched to the shape they have together. Constants stay as they are: their index does not matter, and
 /// they are half of what programs record.
+#[inline]
 fn broadcast_together<const N: usize>(
+    op: &'static str,
+    operands: [Cow<'_, Arc<Node>>; N],
+    at: Place,
+) -> Result<(Inputs, Shape), Arc<Node>> {
+    // What has axes sets the shape; nearly always all others have the same.
+    let full = operands.iter().find(|operand| !operand.shape().is_empty()).unwrap_or(&operands[0]);
+    let fits = |operand: &Arc<Node>| match operand.op() {
+        Op::Failed(_) => false,
+        Op::Scalar(_) => true,
+        _ => operand.shape() == full.shape(),
+    };
+    if operands.iter().all(|operand| fits(operand)) {
+        let (shape, mut inputs) = (Shape::from_slice(full.shape()), Inputs::new());
+        operands.into_iter().for_each(|operand| inputs.push(operand.into_owned()));
+        return Ok((inputs, shape));
+    }
+    stretch_together(op, operands.each_ref().map(|operand| &**operand), at)
+}
+
+/// The same where the shapes differ, or where they fit none.
+#[cold]
+fn stretch_together<const N: usize>(
     op: &'static str,
     operands: [&Arc<Node>; N],
     at: Place,
@@ -270,14 +301,12 @@ fn broadcast_together<const N: usize>(
     if shape::element_count(&shape).is_none() {
         return Err(failed(too_many_elements(op, &shape, at), first.dtype(), at));
     }
-    let stretch = |operand: &Arc<Node>| match operand.op() {
-        Op::Scalar(_) => operand.clone(),
-        _ if operand.shape() == &shape[..] => operand.clone(),
-        _ => broadcast_to(operand, &shape, at),
-    };
     let mut inputs = Inputs::new();
     for operand in operands {
-        inputs.push(stretch(operand));
+        inputs.push(match operand.op() {
+            Op::Scalar(_) => operand.clone(),
+            _ => broadcast_to(operand, &shape, at),
+        });
     }
     Ok((inputs, shape))
 }

@@ -19,6 +19,9 @@ pub struct Strided {
 
 /// The node's elements in storage, where it is evaluated or a view of something that is; `None` where a kernel must run.
 pub fn resolve(node: &Arc<Node>) -> Option<Strided> {
+    if !node.op().is_movement() && !node.is_evaluated() {
+        return None; // The usual answer for what was just recorded.
+    }
     let mut chain: SmallVec<[Arc<Node>; 4]> = SmallVec::new();
     let mut last = node.clone();
     loop {

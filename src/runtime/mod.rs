@@ -45,6 +45,14 @@ pub trait Runtime: Send + Sync {
     /// Sets the first `bytes` bytes of device memory to zero, in order with all other work.
     fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()>;
 
+    /// Begins to copy device memory to the host, after all work submitted before it; what is submitted later may write that
+    /// memory. Comes back at once where the device can copy by itself.
+    fn begin_download(&self, source: &dyn Memory, source_offset: usize, bytes: usize) -> Result<Box<dyn Download>> {
+        let mut copied = vec![0; bytes];
+        self.download(source, source_offset, &mut copied)?;
+        Ok(Box::new(Downloaded(copied)))
+    }
+
     /// Emits and compiles a kernel, or takes what the store of binaries keeps for its source. `contraction` allows fused
     /// multiply-adds that round once.
     /// Errors: `Compile`, with the log and the source; `Unsupported`.
@@ -67,6 +75,29 @@ pub trait Runtime: Send + Sync {
 pub trait Memory: Any + Send + Sync {
     /// Size in bytes.
     fn bytes(&self) -> usize;
+}
+
+/// A copy to the host that is under way. Where it is dropped, nobody wants the bytes any more.
+pub trait Download: Send {
+    /// True where [`finish`](Self::finish) would not wait. Errors: `Driver`.
+    fn is_done(&self) -> Result<bool>;
+
+    /// Waits for the bytes and hands them out; `target` is as long as was asked for. Errors: `Driver`.
+    fn finish(self: Box<Self>, target: &mut [u8]) -> Result<()>;
+}
+
+/// A copy that was done at once.
+struct Downloaded(Vec<u8>);
+
+impl Download for Downloaded {
+    fn is_done(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn finish(self: Box<Self>, target: &mut [u8]) -> Result<()> {
+        target.copy_from_slice(&self.0);
+        Ok(())
+    }
 }
 
 /// A compiled kernel of one runtime.

@@ -22,6 +22,7 @@ pub struct Pool {
 
 #[derive(Default)]
 struct State {
+    /// Free blocks by size. A size whose blocks are all in use stays, for when they come back: there are few sizes.
     free: BTreeMap<usize, Vec<Box<dyn Memory>>>,
     live_bytes: u64,
     peak_bytes: u64,
@@ -49,21 +50,23 @@ impl Pool {
     /// is emptied and the device asked again.
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Arc<Block>> {
         let size = rounded(bytes);
-        let memory = match self.take_free(size) {
+        let found = self.lock().take_free(size);
+        let memory = match found {
             Some(memory) => memory,
-            None => self
-                .runtime
-                .allocate(size)
-                .or_else(|_| {
-                    self.trim();
-                    self.runtime.synchronize()?;
-                    self.runtime.allocate(size)
-                })
-                .map_err(|error| self.out_of_memory(error, bytes))?,
+            None => {
+                let memory = self
+                    .runtime
+                    .allocate(size)
+                    .or_else(|_| {
+                        self.trim();
+                        self.runtime.synchronize()?;
+                        self.runtime.allocate(size)
+                    })
+                    .map_err(|error| self.out_of_memory(error, bytes))?;
+                self.lock().count_live(memory.bytes());
+                memory
+            }
         };
-        let mut state = self.lock();
-        state.live_bytes += memory.bytes() as u64;
-        state.peak_bytes = state.peak_bytes.max(state.live_bytes);
         Ok(Arc::new(Block { memory: Some(memory), pool: self.clone() }))
     }
 
@@ -83,35 +86,8 @@ impl Pool {
         PoolUse { live: state.live_bytes, peak: state.peak_bytes, pooled: state.pooled_bytes }
     }
 
-    fn take_free(&self, size: usize) -> Option<Box<dyn Memory>> {
-        let mut state = self.lock();
-        let (&found, blocks) = state.free.range_mut(size..=size + size / 4).next()?;
-        let memory = blocks.pop()?;
-        if blocks.is_empty() {
-            state.free.remove(&found);
-        }
-        state.pooled_bytes -= memory.bytes() as u64;
-        Some(memory)
-    }
-
     fn give_back(&self, memory: Box<dyn Memory>) {
-        let bytes = memory.bytes();
-        let mut state = self.lock();
-        state.live_bytes -= bytes as u64;
-        state.pooled_bytes += bytes as u64;
-        state.free.entry(bytes).or_default().push(memory);
-        // Blocks of sizes no longer asked for must not pile up: never keep more than the peak of what was live.
-        let mut released = Vec::new();
-        while state.pooled_bytes > state.peak_bytes {
-            let Some(mut entry) = state.free.first_entry() else { break };
-            let Some(memory) = entry.get_mut().pop() else { break };
-            if entry.get().is_empty() {
-                entry.remove();
-            }
-            state.pooled_bytes -= memory.bytes() as u64;
-            released.push(memory);
-        }
-        drop(state);
+        let released = self.lock().give_back(memory);
         drop(released);
     }
 
@@ -129,6 +105,44 @@ impl Pool {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn count_live(&mut self, bytes: usize) {
+        self.live_bytes += bytes as u64;
+        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+    }
+
+    /// The smallest free block that fits, which is live from now on.
+    fn take_free(&mut self, size: usize) -> Option<Box<dyn Memory>> {
+        let memory = self.free.range_mut(size..=size + size / 4).find_map(|(_, blocks)| blocks.pop())?;
+        self.pooled_bytes -= memory.bytes() as u64;
+        self.count_live(memory.bytes());
+        Some(memory)
+    }
+
+    /// Keeps a block for later. Gives those that are too many, to be freed once the pool is unlocked.
+    fn give_back(&mut self, memory: Box<dyn Memory>) -> Vec<Box<dyn Memory>> {
+        let bytes = memory.bytes();
+        self.live_bytes -= bytes as u64;
+        self.pooled_bytes += bytes as u64;
+        self.free.entry(bytes).or_default().push(memory);
+        // Blocks of sizes no longer asked for must not pile up: never keep more than the peak of what was live.
+        let mut released = Vec::new();
+        while self.pooled_bytes > self.peak_bytes {
+            let Some(mut entry) = self.free.first_entry() else { break };
+            match entry.get_mut().pop() {
+                Some(memory) => {
+                    self.pooled_bytes -= memory.bytes() as u64;
+                    released.push(memory);
+                }
+                None => {
+                    entry.remove();
+                }
+            }
+        }
+        released
     }
 }
 

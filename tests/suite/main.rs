@@ -22,6 +22,8 @@ mod fusion;
 
 mod spans;
 
+mod asynchronous;
+
 mod values;
 
 mod reductions;

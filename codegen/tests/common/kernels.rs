@@ -461,7 +461,12 @@ pub fn gather(of: DType, width: IndexWidth) -> Kernel {
     let body = &mut Vec::new();
     let place = k.load(body, places, &here, true);
     let place = k.index(body, Expr::CheckedIndex { value: place, extent, notes, site: 0 });
-    let x = k.load(body, x, &Affine { offset: None, terms: vec![(Term::Var(place), Coefficient::One)], ahead: None }, false);
+    let x = k.load(
+        body,
+        x,
+        &Affine { offset: None, terms: vec![(Term::Var(place), Coefficient::One)], ahead: None },
+        false,
+    );
     let w = k.load(body, w, &here, true);
     let product = k.binary(body, Mul, x, w);
     k.store(body, out, &here, product, true);

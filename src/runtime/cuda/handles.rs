@@ -77,6 +77,11 @@ impl Handles {
     }
 
     pub(super) fn try_bind(&self) -> Result<(), DriverError> {
+        // Asking is cheaper than setting, and the answer is nearly always the same. Others may set this thread's context
+        // too, so what we set last is no answer.
+        if ctx::get_current()? == Some(self.context) {
+            return Ok(());
+        }
         // SAFETY: the context is retained for as long as `self` lives.
         unsafe { ctx::set_current(self.context) }
     }

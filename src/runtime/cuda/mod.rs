@@ -27,15 +27,16 @@ use self::device::Properties;
 use self::handles::Handles;
 use self::memory::CudaMemory;
 use self::program::{CudaExecutable, Parameters, SourceText};
-use self::staging::Staging;
+use self::staging::{Landing, Staging};
 use crate::error::{Error, Result};
-use crate::runtime::{Binaries, Executable, LaunchArgs, Memory, Runtime};
+use crate::runtime::{Binaries, Download, Downloaded, Executable, LaunchArgs, Memory, Runtime};
 
 /// One CUDA device, opened.
 pub struct CudaRuntime {
     // Before `handles`, so that pinned memory goes while the context is still there.
     uploads: Staging,
     downloads: Staging,
+    landing: Landing,
     facts: DeviceFacts,
     compiler: Compiler,
     handles: Arc<Handles>,
@@ -76,7 +77,14 @@ impl CudaRuntime {
         let compiler = Compiler::new(&properties, binaries);
         let facts = properties.facts(&compiler.describe());
         let handles = Arc::new(Handles::new(name, &properties)?);
-        Ok(CudaRuntime { uploads: Staging::new(), downloads: Staging::new(), facts, compiler, handles })
+        Ok(CudaRuntime {
+            uploads: Staging::new(),
+            downloads: Staging::new(),
+            landing: Landing::new(),
+            facts,
+            compiler,
+            handles,
+        })
     }
 
     /// Takes a kernel from the store, or compiles it from its source.
@@ -117,6 +125,22 @@ impl Runtime for CudaRuntime {
         // SAFETY: the range was checked, and the stream lives as long as the handles.
         unsafe { cudarc::driver::result::memset_d8_async(target, 0, bytes, self.handles.stream) }
             .map_err(|error| fault::driver(&self.handles.name, format!("clearing {bytes} bytes"), error))
+    }
+
+    fn begin_download(&self, source: &dyn Memory, source_offset: usize, bytes: usize) -> Result<Box<dyn Download>> {
+        let address = CudaMemory::of(source, &self.handles)?.range("download", source_offset, bytes)?;
+        self.handles.bind()?;
+        // SAFETY: the range was checked.
+        let begun = unsafe { self.landing.begin(&self.handles, address, bytes) };
+        let failed = |error| fault::driver(&self.handles.name, format!("download of {bytes} bytes"), error);
+        match begun.map_err(failed)? {
+            Some(pending) => Ok(Box::new(pending)),
+            None => {
+                let mut copied = vec![0; bytes];
+                self.download(source, source_offset, &mut copied)?;
+                Ok(Box::new(Downloaded(copied)))
+            }
+        }
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use lazuli_codegen::{Cooperation, DeviceFacts, Kernel, Schedule, split_combine};
 
 use self::launch::{Launch, host_memory};
-use self::memory::HostMemory;
+pub(super) use self::memory::HostMemory;
 use self::program::Program;
 use super::{Executable, LaunchArgs, Memory, Runtime};
 use crate::error::{Error, Result};

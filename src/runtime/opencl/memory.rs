@@ -6,17 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use opencl3::command_queue::{enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer};
-use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
-use opencl3::types::{CL_BLOCKING, cl_mem};
+use opencl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, release_event, wait_for_events};
+use opencl3::memory::{CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, create_buffer, release_mem_object};
+use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_event, cl_mem};
 
 use super::fault;
 use super::handles::Handles;
+use super::platform::Limits;
 use crate::error::{Error, Result};
-use crate::runtime::Memory;
+use crate::runtime::host::HostMemory;
+use crate::runtime::{Download, Memory};
 
 /// One buffer. The driver keeps a freed buffer until the commands that use it are done.
 pub(super) struct OpenClMemory {
     buffer: cl_mem,
+    /// What the buffer is a view of, on a CPU: memory that we can place better than its driver does.
+    host: Option<HostMemory>,
     bytes: usize,
     handles: Arc<Handles>,
 }
@@ -30,7 +35,8 @@ unsafe impl Sync for OpenClMemory {}
 impl OpenClMemory {
     /// Asks for memory. Drivers that put off backing a buffer would accept more than the device has, and fail at its first
     /// use, so what cannot fit is refused here.
-    pub(super) fn new(handles: &Arc<Handles>, bytes: usize, max_bytes: u64, global_bytes: u64) -> Result<Self> {
+    pub(super) fn new(handles: &Arc<Handles>, bytes: usize, limits: &Limits) -> Result<Self> {
+        let (max_bytes, global_bytes) = (limits.facts.max_allocation_bytes, limits.global_memory_bytes);
         let live = handles.live_bytes.load(Ordering::Relaxed);
         let refuse = |message: String| Error::OutOfMemory {
             device: handles.name.clone(),
@@ -44,12 +50,22 @@ impl OpenClMemory {
         if (bytes as u64).saturating_add(live) > global_bytes {
             return Err(refuse(format!("the device has {global_bytes} bytes")));
         }
-        // SAFETY: the context lives as long as `handles`, and no host pointer is given, as the flags demand.
-        let created = unsafe { create_buffer(handles.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut()) };
+        let host = match limits.facts.is_cpu {
+            // Whole cache lines, which drivers ask for before they use host memory as it is.
+            true => Some(HostMemory::allocate(bytes.next_multiple_of(64)).map_err(|error| refuse(error.to_string()))?),
+            false => None,
+        };
+        let (flags, data) = match &host {
+            Some(host) => (CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host.data().cast()),
+            None => (CL_MEM_READ_WRITE, ptr::null_mut()),
+        };
+        // SAFETY: the context lives as long as `handles`. Where a host pointer is given, its flag is, and the memory is as
+        // long as the buffer and outlives it.
+        let created = unsafe { create_buffer(handles.context, flags, bytes, data) };
         let buffer =
             created.map_err(|code| fault::allocation(&handles.name, "clCreateBuffer", code, bytes as u64, live))?;
         handles.live_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(Self { buffer, bytes, handles: handles.clone() })
+        Ok(Self { buffer, host, bytes, handles: handles.clone() })
     }
 
     /// The memory as this runtime's own. Errors: `Internal` where another runtime made it.
@@ -110,6 +126,23 @@ impl OpenClMemory {
         self.handles.finish_enqueue(|| "clEnqueueFillBuffer".into(), event, bytes)
     }
 
+    /// Begins to copy out, once all that was submitted before is done.
+    pub(super) fn begin_download(&self, offset: usize, bytes: usize) -> Result<PendingDownload> {
+        self.check("download", offset, bytes)?;
+        let mut target = vec![0u8; bytes];
+        // SAFETY: the range lies in the buffer (checked); the target stays where it is until the command is done, for which
+        // `PendingDownload` waits before it lets go of it.
+        let event = unsafe {
+            let data = target.as_mut_ptr().cast();
+            enqueue_read_buffer(self.handles.queue, self.buffer, CL_NON_BLOCKING, offset, bytes, data, 0, ptr::null())
+        };
+        let live = self.handles.live_bytes.load(Ordering::Relaxed);
+        let failed = |code| fault::enqueue(&self.handles.name, "clEnqueueReadBuffer", code, bytes as u64, live);
+        let pending = PendingDownload { target, event: event.map_err(failed)?, handles: self.handles.clone() };
+        self.handles.flush()?;
+        Ok(pending)
+    }
+
     fn check(&self, what: &str, offset: usize, bytes: usize) -> Result<()> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(()),
@@ -126,10 +159,54 @@ impl Memory for OpenClMemory {
 
 impl Drop for OpenClMemory {
     fn drop(&mut self) {
+        // The driver keeps its own memory while commands use it, but not ours. If waiting fails nobody knows who still does.
+        if let Err(error) = self.host.as_ref().map_or(Ok(()), |_| self.handles.synchronize()) {
+            tracing::warn!(device = %self.handles.name, %error, "{} bytes are never freed", self.bytes);
+            std::mem::forget(self.host.take());
+        }
         // SAFETY: this is the one reference made by clCreateBuffer. A failure leaves the buffer to the driver.
         if let Err(code) = unsafe { release_mem_object(self.buffer) } {
             tracing::warn!(device = %self.handles.name, "clReleaseMemObject gave {}", fault::text(code));
         }
         self.handles.live_bytes.fetch_sub(self.bytes as u64, Ordering::Relaxed);
+    }
+}
+
+/// A copy on its way to memory of ours.
+pub(super) struct PendingDownload {
+    target: Vec<u8>,
+    event: cl_event,
+    handles: Arc<Handles>,
+}
+
+// SAFETY: an event is a reference to an object of the driver's that any thread may use.
+unsafe impl Send for PendingDownload {}
+
+impl Download for PendingDownload {
+    fn is_done(&self) -> Result<bool> {
+        match get_event_info(self.event, CL_EVENT_COMMAND_EXECUTION_STATUS) {
+            Ok(status) => Ok(status.to_int() <= CL_COMPLETE), // Faults are below.
+            Err(code) => Err(fault::driver(&self.handles.name, "clGetEventInfo", code)),
+        }
+    }
+
+    fn finish(self: Box<Self>, target: &mut [u8]) -> Result<()> {
+        wait_for_events(&[self.event]).map_err(|code| fault::driver(&self.handles.name, "clWaitForEvents", code))?;
+        target.copy_from_slice(&self.target);
+        Ok(())
+    }
+}
+
+impl Drop for PendingDownload {
+    fn drop(&mut self) {
+        // A command that fails is over too; any other failure leaves it unknown whether the target is still written.
+        let is_over = wait_for_events(&[self.event]).is_ok() || matches!(self.is_done(), Ok(true));
+        if !is_over {
+            std::mem::forget(std::mem::take(&mut self.target));
+        }
+        // SAFETY: the enqueue made this event with one reference, which is ours.
+        if let Err(code) = unsafe { release_event(self.event) } {
+            tracing::warn!(device = %self.handles.name, "clReleaseEvent gave {}", fault::text(code));
+        }
     }
 }

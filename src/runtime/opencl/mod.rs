@@ -22,7 +22,7 @@ use self::memory::OpenClMemory;
 use self::platform::Limits;
 use self::program::{OpenClExecutable, SourceText, Standard};
 use crate::error::{Error, Result};
-use crate::runtime::{Binaries, Executable, LaunchArgs, Memory, Runtime};
+use crate::runtime::{Binaries, Download, Executable, LaunchArgs, Memory, Runtime};
 
 pub(crate) use self::platform::Class;
 
@@ -81,8 +81,7 @@ impl Runtime for OpenClRuntime {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
-        let (most, global) = (self.limits.facts.max_allocation_bytes, self.limits.global_memory_bytes);
-        Ok(Box::new(OpenClMemory::new(&self.handles, bytes, most, global)?))
+        Ok(Box::new(OpenClMemory::new(&self.handles, bytes, &self.limits)?))
     }
 
     fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
@@ -95,6 +94,10 @@ impl Runtime for OpenClRuntime {
 
     fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
         OpenClMemory::of(memory, &self.handles)?.clear(bytes)
+    }
+
+    fn begin_download(&self, source: &dyn Memory, source_offset: usize, bytes: usize) -> Result<Box<dyn Download>> {
+        Ok(Box::new(OpenClMemory::of(source, &self.handles)?.begin_download(source_offset, bytes)?))
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
