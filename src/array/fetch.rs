@@ -44,9 +44,9 @@ impl<T: Element> Array<T> {
     ///
     /// let x = Device::host()?.from_slice(&[1, 2, 3])?;
     /// let doubled = (&x * 2).get_async()?;
-    /// let sum = x.sum().item()?; // meanwhile
+    /// let most = x.max().item()?; // meanwhile
     /// assert_eq!(doubled.wait()?, ndarray::arr1(&[2, 4, 6]).into_dyn());
-    /// assert_eq!(sum, 6);
+    /// assert_eq!(most, 3);
     /// # Ok::<(), lazuli::Error>(())
     /// ```
     pub fn get_async(&self) -> Result<Fetch<T>> {
