@@ -135,6 +135,16 @@ pub const GPU: &[Workload] = &[
         },
         ..ROWS
     },
+    Workload {
+        name: "gather_scale",
+        inputs: |scale| {
+            let n = scale.of(1 << 26);
+            vec![Input::unit([n]), Input::indices([n], n), Input::unit([n])]
+        },
+        record: |x| vec![x[0].take(x.indices(1), 0) * &x[2]],
+        expected: |x, _, i| vec![x.at(0, x.at(1, i) as usize) * x.at(2, i)],
+        ..ELEMENTWISE
+    },
     Workload { name: "small_chain10", inputs: |_| vec![Input::unit([1000]); 2], small: true, ..CHAIN10 },
     Workload { name: "small_softmax", inputs: |_| vec![Input::new([32, 128], -4.0, 4.0)], small: true, ..SOFTMAX },
 ];

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use lazuli_codegen::{DeviceFacts, Kernel, Schedule};
-use ndarray::{Array2, ArrayD, s};
+use ndarray::{Array2, ArrayD, Axis, s};
 
 use crate::config::Config;
 use crate::device::Device;
@@ -243,4 +243,50 @@ fn a_reshaped_transpose_is_a_transpose() {
     let counted = x.t().flatten() + device.arange(0.0f32, 6720.0, 1.0);
     let right = ArrayD::from_shape_fn(vec![6720], |at| flat[at[0]] + at[0] as f32);
     assert!(schedule_of(&counted, &right).contains("Tile"));
+}
+
+/// Rows that are read once and used again in every element, of whole numbers, so that every type has them exactly.
+fn rows_of<T: Element + Number + std::ops::Sub<Output = T> + PartialOrd>(device: &Device) {
+    for (rows, columns) in [(5, 9), (70, 40), (4, 300), (3, 4096), (2, 9000), (2, 40_000)] {
+        let host = matrix(rows, columns, |i| T::from_f64(((i / columns * 7 + i % columns * 3) % 11) as f64));
+        let x = device.to_device(&host).unwrap();
+        let ten = T::from_f64(10.0);
+        let what = format!("{rows} rows of {columns} of {}", T::DTYPE);
+        let below = x.max_axes_keep(&[-1]) - x.clone();
+        assert_eq!(below.get().unwrap(), host.mapv(|v| ten - v).into_dyn(), "{what}");
+        let first = |row: ndarray::ArrayView1<'_, T>| row.iter().position(|v| *v == ten).unwrap() as i64;
+        assert_eq!(x.argmax_axis(-1).get().unwrap(), host.map_axis(Axis(1), first).into_dyn(), "{what}");
+        let least =
+            |row: ndarray::ArrayView1<'_, T>| row.iter().fold(ten, |least, v| if *v < least { *v } else { least });
+        assert_eq!(x.min_axis(-1).get().unwrap(), host.map_axis(Axis(1), least).into_dyn(), "{what}");
+        assert_eq!(x.max_axis(0).get().unwrap().len(), columns);
+    }
+}
+
+#[test]
+fn rows_of_every_type_are_kept_for_a_second_pass() {
+    let Some(device) = gpu(48 << 10) else { return };
+    rows_of::<f16>(&device);
+    rows_of::<bf16>(&device);
+    rows_of::<f32>(&device);
+    rows_of::<f64>(&device);
+    rows_of::<i8>(&device);
+    rows_of::<u16>(&device);
+    rows_of::<i64>(&device);
+}
+
+#[test]
+fn groups_combine_sums_of_every_type_and_layout() {
+    let Some(device) = gpu(48 << 10) else { return };
+    for (rows, columns) in [(1, 1_000_000), (3, 200_000), (50_000, 3), (40_000, 40)] {
+        let host = matrix(rows, columns, |i| (i % 5) as i32);
+        let x = device.to_device(&host).unwrap();
+        let of = |axis| host.map_axis(Axis(axis), |line| line.iter().map(|v| i64::from(*v)).sum::<i64>()).into_dyn();
+        assert_eq!(x.sum_axis(0).get().unwrap(), of(0), "{rows} by {columns}");
+        assert_eq!(x.sum_axis(1).get().unwrap(), of(1), "{rows} by {columns}");
+        assert_eq!(x.sum().item().unwrap(), of(0).sum());
+        let halves = x.cast::<f16>().max();
+        assert_eq!(halves.item().unwrap(), f16::from_f32(4.0));
+        assert!((&x - 1).lt(4).all().item().unwrap() && x.eq(4).any().item().unwrap());
+    }
 }

@@ -58,7 +58,9 @@ pub fn map_schedule(draft: &Draft, flow: &Flow, facts: &DeviceFacts) -> Schedule
     let is_near = |access: &Access<'_>| {
         access.read.is_some() && is_of_axes(access.at) && access.at.factor(Term::Axis(inner)).abs() == 1
     };
-    if all(&|access| fits_width(access.at, inner, most) || is_near(access)) {
+    // What is gathered comes from anywhere, whoever reads it; the indices and the rest are read wide.
+    let is_gathered = |access: &Access<'_>| access.read.is_some() && !draft.sites.is_empty() && !is_of_axes(access.at);
+    if all(&|access| fits_width(access.at, inner, most) || is_near(access) || is_gathered(access)) {
         return map(most);
     }
     // Less than a wide access leaves too little on its way at a time.

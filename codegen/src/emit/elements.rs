@@ -117,12 +117,20 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads the runs of all steps in a loop of their own; true where there are any.
-    fn emit_loads_first(&mut self, elements: &Elements<'_>, group: Group, r: &str, span: (&str, &str)) -> bool {
+    /// Loads the runs of all steps in a loop of their own, where there are any; gives the variables that are not kept as
+    /// they were loaded, with what was.
+    fn emit_loads_first(
+        &mut self,
+        elements: &Elements<'_>,
+        group: Group,
+        r: &str,
+        span: (&str, &str),
+    ) -> Option<Vec<(Var, Text)>> {
         let loads = self.loads_first(elements, group);
         if loads.is_empty() {
-            return false;
+            return None;
         }
+        let mut encoded = Vec::new();
         self.emit_element_axes(elements.axes, r, "");
         let mut lines = Vec::new();
         for &(var, buffer, at) in &loads {
@@ -131,15 +139,18 @@ impl Emitter<'_> {
             self.out.line(&format!("{wide} {name}[{}];", group.steps));
             let from = format!("&{}[{}]", self.names.buffer(buffer), self.affine(at).code);
             lines.push(format!("{name}[s] = {wide}_load({from}, {} - {r});", span.1));
-            self.set_value(var, Text::atom(format!("{name}[s].v[v]")));
-            if self.facts.is_kept(var) && !self.dtype(var).is_half() {
+            let element = Text::atom(format!("{name}[s].v[v]"));
+            self.set_value(var, element.clone());
+            if self.dtype(var).is_half() {
+                encoded.push((var, element));
+            } else if self.facts.is_kept(var) {
                 self.kept.push(Kept { var, name, is_loaded: true });
             }
         }
         self.open_steps(group, r, span);
         lines.iter().for_each(|line| self.out.line(line));
         self.out.close();
-        true
+        Some(encoded)
     }
 
     /// Opens the loop over the elements, or the first elements of runs, that are the lane's.
@@ -195,12 +206,16 @@ impl Emitter<'_> {
             return self.emit_full_runs(elements, folds, group, neighbours, (&start, &end));
         }
         let r = self.element_name(elements.axes);
-        let is_loaded = self.emit_loads_first(elements, group, &r, (&start, &end));
+        let loaded = self.emit_loads_first(elements, group, &r, (&start, &end));
         self.open_steps(group, &r, (&start, &end));
         let step = if group.steps > 1 { format!("[{}]", step_name(group, &r, &start)) } else { String::new() };
         match fold_neighbours(elements.axes, self.schedule) {
             Some(neighbours) => {
                 self.set_slots(&step, &format!("{step}[v]"));
+                let is_loaded = loaded.is_some();
+                for (var, element) in loaded.into_iter().flatten() {
+                    self.set_value(var, element);
+                }
                 self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: Some(&end), is_loaded });
             }
             None => {
