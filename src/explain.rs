@@ -48,7 +48,7 @@ impl Explanation {
             at: step.at.to_string(),
             operations: step.kernel.operation_count(),
             bytes: step.bytes,
-            schedule: format!("{:?}", step.schedule),
+            schedule: step.schedule.to_string(),
             source: step.executable.source().to_string(),
         });
         Self { device: device.to_string(), kernels: kernels.collect(), least_bytes: plan.least_bytes }

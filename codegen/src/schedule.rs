@@ -1,5 +1,7 @@
 //! How a device runs a kernel: which thread takes which part. Chosen by the engine's lowering, obeyed by the emitter.
 
+use std::fmt;
+
 use crate::{Affine, Coefficient, DType, Kernel, Stmt, Term, Tree};
 
 /// What lowering must know of a device. Runtimes fill it in; nothing here depends on one card.
@@ -100,6 +102,31 @@ pub enum Schedule {
         /// again.
         steps: u32,
     },
+}
+
+impl fmt::Display for Schedule {
+    /// For people: who takes what.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let some = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        match *self {
+            Schedule::Map { group, width, .. } => {
+                write!(f, "groups of {}, {} a thread", some(group, "thread"), some(width, "element"))
+            }
+            Schedule::Tile { group, side, width, .. } => {
+                write!(f, "tiles of {side} x {side} through local memory, ")?;
+                write!(f, "groups of {}, {} at once", some(group, "thread"), some(width, "element"))
+            }
+            Schedule::Rows { group, width, rows, .. } => {
+                write!(f, "groups of {}, ", some(group, "thread"))?;
+                write!(f, "{} of {} a thread", some(rows, "row"), some(width, "element"))
+            }
+            Schedule::Group { tree, points, steps, .. } => {
+                write!(f, "{} fold a row, {} each, ", some(tree.lanes, "lane"), some(tree.width, "accumulator"))?;
+                write!(f, "{} a group", some(points, "row"))?;
+                if steps > 0 { write!(f, "; rows are kept on the chip") } else { Ok(()) }
+            }
+        }
+    }
 }
 
 /// How the threads of a group are dealt to points and lanes.

@@ -32,7 +32,6 @@ LAZULI_WIDE(f32, 4, 16)
 LAZULI_WIDE_LOAD(f32, 4, i32)
 LAZULI_WIDE_STORE(f32, 4, i32)
 FN void await_groups(unsigned *count, unsigned all) {
-    __syncthreads();
     if (threadIdx.x == 0) {
         unsigned come;
         asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(count) : "memory");
