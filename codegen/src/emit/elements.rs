@@ -4,7 +4,7 @@ use super::Emitter;
 use super::facts::{Neighbours, Place, fold_neighbours};
 use super::group::Group;
 use super::text::{Binding, Text};
-use crate::{Affine, AxisId, BufferId, Expr, Fold, Span, Stmt, Var};
+use crate::{Affine, AxisId, BinaryOp, BufferId, Expr, Fold, Span, Stmt, UnaryOp, Var};
 
 /// What a [`Reduce`](crate::Reduce) and a [`Loop`](crate::Loop) have in common: a body for each element.
 #[derive(Clone, Copy, Debug)]
@@ -309,7 +309,10 @@ impl Emitter<'_> {
         self.set_slots(&format!("[{r} + v]"), &format!("[{r} + v]"));
         self.out.line(&format!("{index} {r} = {start};"));
         self.out.open(&format!("for (; {r} < {end} - {}; {r} += {width})", width - 1));
-        self.out.line("#pragma unroll");
+        // A compiler that unrolls long bodies first makes fewer vectors of them than of the loop.
+        if !elements.body.iter().any(is_function) {
+            self.out.line("#pragma unroll");
+        }
         self.out.open(&format!("for (int v = 0; v < {width}; ++v)"));
         self.emit_vector_body(elements, folds, &r);
         self.out.close();
@@ -363,6 +366,17 @@ impl Emitter<'_> {
                 self.divide_up(linear, several, None);
             }
         }
+    }
+}
+
+/// True where a function is called that takes many instructions.
+fn is_function(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Let { expr: Expr::Unary(op, _), .. } => !op.is_cheap() && !matches!(op, UnaryOp::Sqrt | UnaryOp::Recip),
+        Stmt::Let { expr: Expr::Binary(op, ..), .. } => {
+            matches!(op, BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot)
+        }
+        _ => false,
     }
 }
 

@@ -36,7 +36,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void softmax_f32(
     for (int v = 0; v < 16; ++v) sum_acc[v] = -0.0f;
     int r1 = 0;
     for (; r1 < n1 - 15; r1 += 16) {
-        #pragma unroll
         for (int v = 0; v < 16; ++v) {
             kept[r1 + v] = exp(in0[i0 * in0_stride0 + r1 + v] - highest);
             sum_acc[v] += kept[r1 + v];
