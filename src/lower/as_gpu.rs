@@ -115,7 +115,7 @@ fn a_turned_operand_of_any_type_goes_through_a_tile() {
     let x = matrix(70, 90, |i| i % 3 == 0);
     let y = matrix(90, 70, |i| i % 5 == 0);
     let ours = device.to_device(&x).unwrap() & device.to_device(&y).unwrap().t();
-    assert!(schedule_of(&ours, &(&x & &y.t()).into_dyn()).contains("Tile"));
+    assert!(schedule_of(&ours, &(&x & &y.t()).into_dyn()).contains("tiles of"));
 }
 
 fn wave(rows: usize, columns: usize) -> Array2<f32> {
@@ -153,7 +153,7 @@ fn rows_are_shared_backwards_and_in_runs_of_neighbours() {
     // Too far apart for a window.
     let ours = u.slice(s![..-9, ..64]) - u.slice(s![9.., ..64]);
     let right = Array2::from_shape_fn((61, 64), |(i, j)| host[[i, j]] - host[[i + 9, j]]);
-    assert!(schedule_of(&ours, &right.into_dyn()).contains("Map"));
+    assert!(!schedule_of(&ours, &right.into_dyn()).contains(" rows of "));
     // Three axes: rows lie along the middle one.
     let cube = host.into_shape_with_order((10, 14, 64)).unwrap();
     let u = device.to_device(&cube).unwrap();
@@ -161,15 +161,19 @@ fn rows_are_shared_backwards_and_in_runs_of_neighbours() {
     let right = ndarray::Array3::from_shape_fn((8, 12, 62), |(i, j, k)| {
         cube[[i + 1, j, k + 1]] + cube[[i + 1, j + 2, k + 1]] - cube[[i + 2, j + 1, k + 1]]
     });
-    assert!(schedule_of(&ours, &right.into_dyn()).contains("Rows"));
+    assert!(schedule_of(&ours, &right.into_dyn()).contains(" rows of "));
 }
 
 #[test]
 fn short_axes_are_tiled_in_small_squares_or_computed_in_rows() {
     let Some(device) = gpu(48 << 10) else { return };
-    for (rows, columns, schedule) in
-        [(16, 500, "side: 16"), (300, 20, "side: 16"), (9, 200, "Rows"), (3, 1000, "rows: 3"), (500, 5, "Map")]
-    {
+    for (rows, columns, schedule) in [
+        (16, 500, "tiles of 16"),
+        (300, 20, "tiles of 16"),
+        (9, 200, " rows of "),
+        (3, 1000, "3 rows of"),
+        (500, 5, "threads, 1 element a thread"),
+    ] {
         let (x, y) = (wave(rows, columns), wave(columns, rows));
         let ours = device.to_device(&x).unwrap() - device.to_device(&y).unwrap().t();
         let found = schedule_of(&ours, &(&x - &y.t()).into_dyn());
@@ -203,7 +207,7 @@ fn many_operands_do_not_leave_the_registers() {
         ours += device.to_device(y).unwrap();
         right += y;
     }
-    assert!(schedule_of(&ours, &right.into_dyn()).contains("side: 32"));
+    assert!(schedule_of(&ours, &right.into_dyn()).contains("tiles of 32"));
 }
 
 #[test]
@@ -234,15 +238,15 @@ fn a_reshaped_transpose_is_a_transpose() {
     let x = device.to_device(&host).unwrap();
     let flat = host.t().iter().copied().collect::<Vec<f32>>();
     let right = |shape: &[usize]| ArrayD::from_shape_vec(shape, flat.clone()).unwrap();
-    assert!(schedule_of(&(x.t().flatten() + 0.0), &right(&[6720])).contains("Tile"));
+    assert!(schedule_of(&(x.t().flatten() + 0.0), &right(&[6720])).contains("tiles of"));
     // 35 rows of 2 * 96: the rows are split, and the columns merged with them.
-    assert!(schedule_of(&(x.t().reshape([35, 192]) + 0.0), &right(&[35, 192])).contains("Tile"));
+    assert!(schedule_of(&(x.t().reshape([35, 192]) + 0.0), &right(&[35, 192])).contains("tiles of"));
     // Nothing divides 80 and 96 but what is too short.
-    assert!(schedule_of(&(x.t().reshape([84, 80]) + 0.0), &right(&[84, 80])).contains("Map"));
+    assert!(schedule_of(&(x.t().reshape([84, 80]) + 0.0), &right(&[84, 80])).contains("threads, 1 element a thread"));
     // An index that is a value, too, and both results of one division.
     let counted = x.t().flatten() + device.arange(0.0f32, 6720.0, 1.0);
     let right = ArrayD::from_shape_fn(vec![6720], |at| flat[at[0]] + at[0] as f32);
-    assert!(schedule_of(&counted, &right).contains("Tile"));
+    assert!(schedule_of(&counted, &right).contains("tiles of"));
 }
 
 /// Rows that are read once and used again in every element, of whole numbers, so that every type has them exactly.
@@ -289,4 +293,38 @@ fn groups_combine_sums_of_every_type_and_layout() {
         assert_eq!(halves.item().unwrap(), f16::from_f32(4.0));
         assert!((&x - 1).lt(4).all().item().unwrap() && x.eq(4).any().item().unwrap());
     }
+}
+
+#[test]
+fn axes_that_do_not_merge_are_walked_without_divisions() {
+    let Some(device) = gpu(48 << 10) else { return };
+    let host = ndarray::Array3::from_shape_fn((30, 41, 53), |(i, j, k)| ((i * 7 + j * 3 + k) % 13) as i64);
+    let x = device.to_device(&host).unwrap();
+    let check = |ours: Array<i64>, right: ArrayD<i64>, what: &str| {
+        let explanation = ours.explain().unwrap();
+        assert_eq!(ours.get().unwrap(), right, "{what}\n{explanation}");
+        let source = &explanation.kernels[0].source;
+        let within = |line: &str| line.starts_with("        ") && (line.contains(" % n") || line.contains(" / n"));
+        assert!(!source.lines().any(within), "{what} divides in its loop:\n{source}");
+    };
+    let inner = host.slice(s![.., ..40, 1..]);
+    check(x.slice(s![.., ..40, 1..]).sum(), ndarray::arr0(inner.sum()).into_dyn(), "a part of a cube");
+    let part = host.slice(s![.., ..;-2, ..52]);
+    check(
+        x.slice(s![.., ..;-2, ..52]).sum_axes(&[1, 2]),
+        part.sum_axis(Axis(2)).sum_axis(Axis(1)).into_dyn(),
+        "rows of planes",
+    );
+    let row = host.slice(s![0, 0, ..]).to_owned();
+    let apart = &host - &row;
+    let (first, line) = (x.slice(s![0, 0, ..]), 53);
+    assert_eq!(first.shape(), [line]);
+    check((&x - &first).sum(), ndarray::arr0(apart.sum()).into_dyn(), "less a row");
+    let turned = host.view().permuted_axes([1, 0, 2]);
+    check(
+        x.permute(&[1, 0, 2]).sum_axes(&[0, 2]),
+        turned.sum_axis(Axis(2)).sum_axis(Axis(0)).into_dyn(),
+        "around an axis",
+    );
+    check(x.slice(s![.., ..;3, ..;20]).max_axes(&[0, 1, 2]), ndarray::arr0(12).into_dyn(), "short rows");
 }

@@ -51,8 +51,10 @@ fn group_schedule(draft: &Draft, tree: Tree, facts: &DeviceFacts) -> Schedule {
     let kept = steps * u64::from(tree.width);
     let fits = kept <= if facts.is_cpu { KEPT_BY_CPU } else { KEPT_IN_REGISTERS };
     let lane_order = if along_rows { LaneOrder::LanesFastest } else { LaneOrder::PointsFastest };
-    // A GPU begins all loads of a short row at once, be it kept for a second pass or not.
-    let is_short = !facts.is_cpu && along_rows && !draft.parallel.is_empty() && kept <= READ_AT_ONCE;
+    // A GPU begins all loads of a short row at once, be it kept for a second pass or not. Along several axes a loop carries
+    // the indices, which an unrolled one would divide for.
+    let is_line = draft.scopes.iter().filter_map(|scope| scope.repeat.as_ref()).all(|repeat| repeat.axes.len() == 1);
+    let is_short = !facts.is_cpu && along_rows && is_line && !draft.parallel.is_empty() && kept <= READ_AT_ONCE;
     let is_kept = passes > 1 || is_short && draft.combined.is_none();
     Schedule::Group { tree, points, lane_order, steps: if is_kept && fits { steps as u32 } else { 0 } }
 }

@@ -4,6 +4,7 @@ use super::Emitter;
 use super::facts::{Neighbours, Place, fold_neighbours};
 use super::group::Group;
 use super::text::{Binding, Text};
+use super::walk::Walk;
 use crate::{Affine, AxisId, BinaryOp, BufferId, Expr, Fold, Span, Stmt, UnaryOp, Var};
 
 /// What a [`Reduce`](crate::Reduce) and a [`Loop`](crate::Loop) have in common: a body for each element.
@@ -206,6 +207,11 @@ impl Emitter<'_> {
             return self.emit_full_runs(elements, folds, group, neighbours, (&start, &end));
         }
         let r = self.element_name(elements.axes);
+        let (lanes, width) = (group.tree.lanes, group.tree.width);
+        let walk = (elements.axes.len() > 1 && group.steps == 0 && width == 1).then(|| {
+            let first = Text::new(plus(&start, &first_of_lane(group)), Binding::Sum);
+            self.emit_walk(elements.axes, &first, lanes)
+        });
         let loaded = self.emit_loads_first(elements, group, &r, (&start, &end));
         self.open_steps(group, &r, (&start, &end));
         let step = if group.steps > 1 { format!("[{}]", step_name(group, &r, &start)) } else { String::new() };
@@ -216,18 +222,27 @@ impl Emitter<'_> {
                 for (var, element) in loaded.into_iter().flatten() {
                     self.set_value(var, element);
                 }
-                self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: Some(&end), is_loaded });
+                self.emit_neighbours(
+                    elements,
+                    folds,
+                    neighbours,
+                    Run { first: &r, end: Some(&end), is_loaded, walk: None },
+                );
             }
             None => {
                 self.set_slots(&step, &step);
                 if group.steps > 0 {
                     self.out.open(&format!("if ({r} < {end})"));
                 }
-                self.emit_element_axes(elements.axes, &r, "");
+                if walk.is_none() {
+                    self.emit_element_axes(elements.axes, &r, "");
+                }
                 self.emit_block(elements.body);
                 self.emit_folds(folds, "", "");
-                if group.steps > 0 {
-                    self.out.close();
+                match &walk {
+                    Some(walk) => self.emit_walk_on(walk),
+                    None if group.steps > 0 => self.out.close(),
+                    None => {}
                 }
             }
         }
@@ -248,11 +263,16 @@ impl Emitter<'_> {
         let r = self.fresh_name("r");
         self.out.line(&format!("{index} {r} = {};", plus(start, &first_of_lane(group))));
         self.set_slots("", "[v]");
+        let walk = (elements.axes.len() > 1).then(|| self.emit_walk(elements.axes, &Text::atom(&r), all));
+        let run = Run { first: &r, end: None, is_loaded: false, walk: walk.as_ref() };
         self.out.open(&format!("for (; {r} < {end} - {}; {r} += {all})", width - 1));
-        self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: None, is_loaded: false });
+        self.emit_neighbours(elements, folds, neighbours, run);
+        if let Some(walk) = &walk {
+            self.emit_walk_on(walk);
+        }
         self.out.close();
         self.out.open(&format!("if ({r} < {end})"));
-        self.emit_neighbours(elements, folds, neighbours, Run { first: &r, end: Some(end), is_loaded: false });
+        self.emit_neighbours(elements, folds, neighbours, Run { end: Some(end), ..run });
         self.out.close();
     }
 
@@ -263,7 +283,7 @@ impl Emitter<'_> {
         let r = run.first;
         let has_runs =
             body.iter().any(|stmt| matches!(self.facts.place(stmt, neighbours), Place::WideLoad | Place::WideStore));
-        if has_runs || axes.len() == 1 {
+        if run.walk.is_none() && (has_runs || axes.len() == 1) {
             self.emit_element_axes(axes, r, "");
         }
         self.emit_placed(body, neighbours, Place::Before);
@@ -285,10 +305,11 @@ impl Emitter<'_> {
             Stmt::Let { .. } => true,
             Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Loop(_) => false,
         });
-        match axes {
-            [_] => drop(self.enter_loop(neighbours)),
+        match (axes, run.walk) {
+            ([_], _) => drop(self.enter_loop(neighbours)),
             _ if all_runs => {}
-            several => self.emit_element_axes(several, r, " + v"),
+            (_, Some(walk)) => self.emit_walk_to_neighbour(walk),
+            (several, None) => self.emit_element_axes(several, r, " + v"),
         }
         let condition = if run.end.is_some() { "if (v < left) " } else { "" };
         self.guard = run.end.map(|_| Text::new("v < left", Binding::Relation));
@@ -389,6 +410,8 @@ struct Run<'a> {
     end: Option<&'a str>,
     /// True where what it loads was loaded before.
     is_loaded: bool,
+    /// The indices of the first element, where they are carried along.
+    walk: Option<&'a Walk<'a>>,
 }
 
 /// The number of a lane's first element.

@@ -22,6 +22,7 @@ mod rows;
 mod serial;
 mod text;
 mod tile;
+mod walk;
 mod writer;
 
 use std::collections::HashMap;

@@ -15,21 +15,30 @@ extern "C" __global__ __launch_bounds__(128) void chunked_max_f32(
     const long long start = i0 * chunk;
     const long long end = min(start + chunk, n1 * n2);
     long long r0 = start + lane * 2;
+    long long k0 = (unsigned long long)r0 % n2;
+    const long long d0 = 256 % n2;
+    long long k1 = (unsigned long long)r0 / n2;
+    const long long d1 = 256 / n2;
     for (; r0 < end - 1; r0 += 256) {
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
-            const long long i2 = (unsigned long long)(r0 + v) % n2;
-            const long long i1 = (unsigned long long)(r0 + v) / n2;
-            highest_acc[v] = f32_maximum(highest_acc[v], in0[i1 * in0_stride1 + i2 * in0_stride2]);
+            long long k1v = k1;
+            long long k0v = k0 + v;
+            while (k0v >= n2) { k0v -= n2; ++k1v; }
+            highest_acc[v] = f32_maximum(highest_acc[v], in0[k1v * in0_stride1 + k0v * in0_stride2]);
         }
+        k0 += d0;
+        k1 += d1;
+        if (k0 >= n2) { k0 -= n2; ++k1; }
     }
     if (r0 < end) {
         const long long left = end - r0;
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
-            const long long i2 = (unsigned long long)(r0 + v) % n2;
-            const long long i1 = (unsigned long long)(r0 + v) / n2;
-            if (v < left) highest_acc[v] = f32_maximum(highest_acc[v], v < left ? in0[i1 * in0_stride1 + i2 * in0_stride2] : 0);
+            long long k1v = k1;
+            long long k0v = k0 + v;
+            while (k0v >= n2) { k0v -= n2; ++k1v; }
+            if (v < left) highest_acc[v] = f32_maximum(highest_acc[v], v < left ? in0[k1v * in0_stride1 + k0v * in0_stride2] : 0);
         }
     }
     highest_acc[0] = f32_maximum(highest_acc[0], highest_acc[1]);
