@@ -362,7 +362,7 @@ impl Finisher<'_> {
             DraftExpr::CheckedIndex(value, extent, site) => Expr::CheckedIndex {
                 value: *value,
                 extent: self.size(Role::Operand(*value), *extent),
-                // The last one.
+                // After those that are read and written.
                 notes: BufferId((self.draft.reads.len() + self.draft.writes.len()) as u32),
                 site: *site as u32,
             },
