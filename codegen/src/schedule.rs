@@ -150,7 +150,7 @@ pub enum Placement {
 
 /// A launch shape: groups, and threads in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the comment of the type names both")]
 pub struct Grid {
     pub groups: [u64; 3],
     pub group: [u32; 3],
