@@ -42,16 +42,16 @@ pub struct Step {
     pub sizes: Vec<i64>,
     /// Scalar slots, in argument order.
     pub scalars: Vec<u32>,
-    /// Buffers, in argument order.
+    /// Buffers, in argument order: values read, values written, and the notes of bad indices where there are sites.
     pub buffers: Vec<Slot>,
     /// Values written, to be allocated before the launch.
     pub writes: Vec<u32>,
-    /// Memory for the launch alone, the last buffers.
-    pub scratch: Vec<Scratch>,
     /// For each of those, what it is made of.
     pub origins: Vec<Origins>,
-    /// Gathers whose indices it checks, by node of the graph, in the order of their sites. The notes are then its last buffer.
+    /// Gathers whose indices it checks, by node of the graph, in the order of their sites.
     pub sites: Vec<u32>,
+    /// Memory for the launch alone: the buffers after those of `buffers`.
+    pub scratch: Vec<Scratch>,
     /// Values read for the last time, to be let go after it.
     pub last_reads: Vec<u32>,
     /// Why the kernel begins here.

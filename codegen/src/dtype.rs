@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The element type of an array, a kernel parameter or a kernel value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)] // The names say it: sign, width in bits.
+#[allow(missing_docs, reason = "the names say it: sign, width in bits")]
 pub enum DType {
     Bool,
     I8,

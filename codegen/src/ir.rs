@@ -35,7 +35,7 @@ pub struct Kernel {
 
 /// Width of index arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum IndexWidth {
     I32,
     I64,
@@ -298,7 +298,7 @@ pub enum Expr {
 
 /// Integer arithmetic on indices. Division operands are never negative, and the divisor is positive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum IndexOp {
     Add,
     Sub,

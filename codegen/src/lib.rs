@@ -10,7 +10,7 @@ mod scalar;
 mod combine;
 pub mod ir;
 mod schedule;
-mod uses;
+mod vars;
 mod verify;
 
 mod dialect;

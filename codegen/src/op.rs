@@ -8,7 +8,7 @@ use crate::DType;
 
 /// An operation on one element.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)] // Named as NumPy and C name them; the ones that differ are described.
+#[allow(missing_docs, reason = "named as NumPy and C name them; the ones that differ are described")]
 pub enum UnaryOp {
     Neg,
     Abs,
@@ -57,7 +57,7 @@ pub enum UnaryOp {
 
 /// An operation on two elements of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "named as NumPy and C name them")]
 pub enum BinaryOp {
     Add,
     Sub,
@@ -96,7 +96,7 @@ pub enum BinaryOp {
 
 /// An associative operation that folds many elements into one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "named as NumPy and C name them")]
 pub enum ReduceOp {
     Sum,
     Prod,

@@ -121,7 +121,7 @@ impl fmt::Display for Schedule {
                 write!(f, "{} of {} a thread", some(rows, "row"), some(width, "element"))
             }
             Schedule::Group { tree, points, steps, .. } => {
-                write!(f, "{} fold a row, {} each, ", some(tree.lanes, "lane"), some(tree.width, "accumulator"))?;
+                write!(f, "rows folded by {}, {} each, ", some(tree.lanes, "lane"), some(tree.width, "accumulator"))?;
                 write!(f, "{} a group", some(points, "row"))?;
                 if steps > 0 { write!(f, "; rows are kept on the chip") } else { Ok(()) }
             }
@@ -150,7 +150,7 @@ pub enum Placement {
 
 /// A launch shape: groups, and threads in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the comment of the type names both")]
 pub struct Grid {
     pub groups: [u64; 3],
     pub group: [u32; 3],

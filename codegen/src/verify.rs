@@ -163,13 +163,15 @@ impl Verifier<'_> {
         check(self.kernel.parallel.first() == Some(axis), || {
             format!("points combine along axis {}, which is not the outermost", axis.0)
         })?;
-        let Schedule::Group { tree: of_group, .. } = *self.schedule else {
+        let Schedule::Group { tree: of_group, points, .. } = *self.schedule else {
             return Err("points combine where groups do not share their work".to_owned());
         };
         let as_group = *tree == of_group && (tree.lanes == 1 || tree.width == 1);
         check(as_group || (tree.width == 1 && tree.lanes <= of_group.lanes.min(WARP)), || {
             format!("points combine by {tree:?} in groups of {of_group:?}")
         })?;
+        // Groups that wait are counted by their first threads, which must have handed in all that there is.
+        check(points == 1 || !self.kernel.waits(), || format!("groups of {points} points wait for each other"))?;
         check(folds.len() == partials.len(), || "points combine without scratch for each value".to_owned())?;
         self.affine(at)?;
         check(self.buffer(*counter, Access::Counter)? == DType::U32, || "points are not counted in u32".to_owned())?;

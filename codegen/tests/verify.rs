@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{INNER, group, kernels, linear, rows, stencils::run_of_rows, tiles::tile};
+use common::{INNER, combine, group, kernels, linear, rows, stencils::run_of_rows, tiles::tile};
 use lazuli_codegen::{
-    Access, AxisId, DType, Dialect, EmitOptions, Expr, IndexWidth, Kernel, Loop, Placement, SizeId, Span, Stmt,
+    Access, AxisId, DType, Dialect, EmitOptions, Expr, IndexWidth, Kernel, Loop, Placement, SizeId, Span, Stmt, Tree,
     UnaryOp, Var, VarType, emit, verify_kernel,
 };
 
@@ -55,6 +55,17 @@ fn groups_are_whole() {
     assert_eq!(refused(0, 0), "a group cannot hold 0 points");
     assert_eq!(refused(256, 0), "a group cannot have 8192 threads");
     assert_eq!(refused(1, 1 << 20), "a thread cannot keep 1048576 values");
+}
+
+#[test]
+fn groups_that_wait_have_one_point() {
+    let combining = Tree { lanes: 32, width: 1 };
+    let waiting = combine::waiting_softmax(&rows(128, 4, 1, 4), combining);
+    verify_kernel(&waiting, &rows(128, 4, 1, 4)).expect("one point");
+    let several = verify_kernel(&waiting, &rows(128, 4, 2, 4));
+    assert_eq!(several.expect_err("refused"), "groups of 2 points wait for each other");
+    let leaving = combine::combined_sum(Tree { lanes: 64, width: 4 }, combining);
+    verify_kernel(&leaving, &rows(64, 4, 2, 0)).expect("the last group goes on alone");
 }
 
 #[test]

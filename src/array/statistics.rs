@@ -104,8 +104,7 @@ statistics! {
 
 impl<T: Float> Array<T> {
     /// The exponentials along an axis, divided by their sum: probabilities that sum to 1. The greatest element is subtracted
-    /// first, so that nothing overflows. A row that has a NaN or infinity, or is -infinity throughout, is NaN where that leaves
-    /// no limit.
+    /// first, so that nothing overflows. A row with a NaN or +infinity in it, or of -infinity throughout, is NaN throughout.
     ///
     /// Errors, kept until a value is asked for: `InvalidAxis`.
     ///

@@ -1,7 +1,9 @@
 //! Bounded caches that keep what was recently used, in memory and on disk. Generic over what they keep.
 
-// The host alone has nothing to keep there.
-#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host alone has nothing to keep there")
+)]
 pub mod disk;
 
 use std::borrow::Borrow;

@@ -81,7 +81,7 @@ impl Cost {
 
 /// An operation of the flow. As [`Op`], with reductions scheduled.
 #[derive(Clone, PartialEq, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "named as in `Op`")]
 pub enum FlowOp {
     Leaf(u32),
     Scalar(u32),

@@ -8,8 +8,10 @@ pub mod flow;
 mod maps;
 mod order;
 mod partition;
+mod reason;
 mod tree;
 
 pub use dot::to_dot;
 pub use flow::{Split, build_flow};
-pub use partition::{Group, Limits, Partition, Reason, Rows, partition};
+pub use partition::{Group, Limits, Partition, Rows, partition};
+pub use reason::Reason;

@@ -7,15 +7,23 @@
 //! work recorded (but for rows too long to keep on the chip, which are computed again in each pass), and the kernels cannot
 //! wait for each other in a circle.
 
+mod draft;
+mod rows;
+
+pub use rows::Rows;
+
 use lazuli_codegen::Tree;
 use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use draft::{Draft, Sharing, local_bytes, parameter_bytes, scratch_parameter_bytes};
+
 use super::flow::{Flow, FlowOp, Reduction, Split, ValueId};
 use super::maps::{MapId, Maps};
 use super::order::launch_order;
+use super::reason::Reason;
 use crate::error::Result;
 use crate::shape::Shape;
 
@@ -35,54 +43,6 @@ pub struct Limits {
     pub local_bytes: usize,
 }
 
-/// Why a kernel begins where it does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// The value was asked for.
-    AskedFor,
-    /// Fusion is off.
-    FusionOff,
-    /// It is read through more than one index map, and computing it for each would cost more than storing it.
-    SeveralMaps,
-    /// It is read in more places than it has elements.
-    Broadcast,
-    /// It is read at indices that are values themselves, and costs more than reading it.
-    Gathered,
-    /// It is a gather of which only a part is read, and all of its indices must be checked.
-    PartOfGather,
-    /// Several kernels read it.
-    SeveralKernels,
-    /// The reader would hold too many operations.
-    Operations,
-    /// The reader would have too many parameters.
-    Parameters,
-    /// It is a reduction that the kernel of its reader cannot hold: other threads share its fold, or it would stand in a loop.
-    Reduction,
-    /// A long reduction is split over groups; this is its first stage.
-    Chunks,
-    /// Its rows are longer than the device keeps on the chip, so that each pass over them reads them.
-    LongRows,
-}
-
-impl std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Reason::AskedFor => "its value was asked for",
-            Reason::FusionOff => "fusion is off",
-            Reason::SeveralMaps => "its value is read through several index maps",
-            Reason::Broadcast => "its value is broadcast into a larger space",
-            Reason::Gathered => "its value is read at computed indices",
-            Reason::PartOfGather => "only a part of the gather is read, and all of its indices are checked",
-            Reason::SeveralKernels => "several kernels read its value",
-            Reason::Operations => "the kernel that reads it holds as many operations as one may",
-            Reason::Parameters => "the kernel that reads it has as many parameters as the device takes",
-            Reason::Reduction => "the kernel that reads it needs the whole reduction first",
-            Reason::Chunks => "a long reduction is split, and its chunks come first",
-            Reason::LongRows => "the rows it folds are longer than the chip holds, and every pass over them reads them",
-        })
-    }
-}
-
 /// One kernel to be.
 pub struct Group {
     /// The iteration space: the shape of its outputs.
@@ -97,40 +57,6 @@ pub struct Group {
     pub rows: Option<Rows>,
     /// Why it begins.
     pub reason: Reason,
-}
-
-/// The elements of a group that reduces: rows of an array, folded along some axes.
-#[derive(Clone, Debug)]
-pub struct Rows {
-    /// Shape of the array.
-    pub elements: Shape,
-    /// The axes folded, slowest in memory first.
-    pub axes: SmallVec<[u32; 4]>,
-    /// How a row is folded.
-    pub tree: Tree,
-    /// How groups share a row.
-    pub split: Split,
-    /// True where the fastest axis in memory is a folded one.
-    pub along_rows: bool,
-    /// True where the group's space is all the elements: reductions are used in every element of their row. False where it
-    /// is one point a row.
-    pub spans_elements: bool,
-    /// The map that reads every element.
-    map: MapId,
-}
-
-impl Rows {
-    /// True where a row is kept from its reductions to what is made of their results: by one group, which computes again
-    /// what it cannot keep, or by groups that wait for each other.
-    fn are_on_one_chip(&self) -> bool {
-        matches!(self.split, Split::Whole | Split::Combined { is_kept: true, .. })
-    }
-
-    fn of(reduction: &Reduction, elements: &Shape, spans_elements: bool, map: MapId) -> Self {
-        let Reduction { axes, tree, split, along_rows, .. } = reduction;
-        let (elements, axes) = (elements.clone(), axes.clone());
-        Self { elements, axes, tree: *tree, split: *split, along_rows: *along_rows, spans_elements, map }
-    }
 }
 
 /// The flow, cut into kernels.
@@ -159,37 +85,6 @@ pub fn partition(flow: &Flow, limits: Limits) -> Result<Partition> {
         partitioner.place(value);
     }
     partitioner.finish()
-}
-
-/// A group under construction.
-struct Draft {
-    space: Shape,
-    sinks: Vec<ValueId>,
-    members: Vec<ValueId>,
-    shared: Option<Sharing>,
-    rows: Option<Rows>,
-    /// A reduction at the top level is computed inside, so that the rows are really folded.
-    folds_rows: bool,
-    /// A reduction in a plain loop stands at the top level.
-    has_serial_reduction: bool,
-    /// Bytes of local memory that the reductions of whole groups take.
-    local_bytes: usize,
-    reason: Reason,
-    operations: usize,
-    /// Values read but not (yet) computed inside, with the parameter bytes each is counted for.
-    frontier: FxHashMap<ValueId, usize>,
-    parameter_bytes: usize,
-}
-
-/// How the reductions at the top level of a group are shared: among its threads, and with other groups. All alike.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Sharing {
-    tree: Tree,
-    split: Split,
-    /// Chunks of one result.
-    chunks: usize,
-    /// Where groups combine without waiting for each other, reductions on the way to data: none needs another's result.
-    depth: Option<u32>,
 }
 
 /// A value is read by a group at a map.
@@ -282,7 +177,7 @@ impl Partitioner<'_> {
         }
         let draft = &self.groups[group as usize];
         if let FlowOp::Reduce(reduction) = &value.op {
-            let inside = spans_elements(draft) && once_a_row.is_none();
+            let inside = draft.spans_elements() && once_a_row.is_none();
             let sharing = self.sharing(id);
             let fits = match (sharing, reads.reductions + u32::from(inside)) {
                 (None, 0) => draft.shared.is_none(),
@@ -302,7 +197,7 @@ impl Partitioner<'_> {
         if self.parameters_after(group, id) > self.limits.parameter_bytes {
             return Some(Reason::Parameters);
         }
-        let at_top = reads.reductions == 0 && (once_a_row.is_some() || !spans_elements(draft));
+        let at_top = reads.reductions == 0 && (once_a_row.is_some() || !draft.spans_elements());
         if let Some(rows) = once_a_row {
             self.groups[group as usize].rows = Some(rows);
         }
@@ -339,69 +234,6 @@ impl Partitioner<'_> {
         self.use_inputs(id, group, map);
     }
 
-    /// The rows of the group, where the map reads this value once a row: it is the same for all elements of a row, and the
-    /// rows are those whose reductions the group uses, this one's or those that the value is made of.
-    fn row_of(&self, group: u32, map: MapId, id: ValueId) -> Option<Rows> {
-        let draft = &self.groups[group as usize];
-        let uniform = self.maps.uniform(map)?;
-        let is_row = |axes: &[u32], elements: &Shape| {
-            let mut axes: SmallVec<[u32; 4]> =
-                axes.iter().copied().filter(|axis| elements[*axis as usize] != 1).collect();
-            axes.sort_unstable();
-            axes == uniform.free
-        };
-        let rows = match &draft.rows {
-            Some(rows) => rows.clone(),
-            None => {
-                let reduction = self.reduction_below(id)?;
-                let FlowOp::Reduce(found) = &self.flow.values[reduction as usize].op else { return None };
-                let operand = self.flow.values[reduction as usize].inputs[0];
-                Rows::of(found, &self.flow.values[operand as usize].shape, true, uniform.from)
-            }
-        };
-        let is_start = self.maps.is_start(uniform.from);
-        let fits = rows.spans_elements
-            && rows.map == uniform.from
-            && is_start
-            && draft.space == rows.elements
-            && (draft.rows.is_some() || (draft.shared.is_none() && !draft.has_serial_reduction))
-            && rows.are_on_one_chip()
-            && is_row(&rows.axes, &rows.elements)
-            && self.folds_rows(id, &rows)
-            && match self.is_root.contains(&id) {
-                // It is stored on the way, so all of it must be read.
-                true => uniform.is_whole && self.row_count(&rows) == self.flow.values[id as usize].len() as u128,
-                false => self.row_count(&rows) <= self.flow.values[id as usize].len() as u128,
-            };
-        fits.then_some(rows)
-    }
-
-    /// True for anything but a reduction, and for one that folds exactly these rows.
-    fn folds_rows(&self, id: ValueId, rows: &Rows) -> bool {
-        let value = &self.flow.values[id as usize];
-        match &value.op {
-            FlowOp::Reduce(reduction) => {
-                let operand = &self.flow.values[value.inputs[0] as usize];
-                reduction.axes == rows.axes
-                    && reduction.tree == rows.tree
-                    && reduction.split == rows.split
-                    && operand.shape == rows.elements
-            }
-            _ => true,
-        }
-    }
-
-    fn row_count(&self, rows: &Rows) -> u128 {
-        let folded: u128 = rows.axes.iter().map(|axis| rows.elements[*axis as usize] as u128).product();
-        rows.elements.iter().map(|extent| *extent as u128).product::<u128>() / folded.max(1)
-    }
-
-    /// True where a value is made of reductions of rows that no launch keeps.
-    fn is_of_long_rows(&self, id: ValueId) -> bool {
-        let reduction = self.reduction_below(id).map(|found| &self.flow.values[found as usize].op);
-        matches!(reduction, Some(FlowOp::Reduce(Reduction { split: Split::Combined { is_kept: false, .. }, .. })))
-    }
-
     /// How groups share a value that is a reduction; `None` for other values, and for what one thread folds.
     fn sharing(&self, id: ValueId) -> Option<Sharing> {
         let value = &self.flow.values[id as usize];
@@ -418,27 +250,6 @@ impl Partitioner<'_> {
             Split::Whole | Split::Chunks(_) => (1, None),
         };
         Some(Sharing { tree: *tree, split: *split, chunks, depth })
-    }
-
-    /// The first reduction that a value is made of, through operations on values of its own size.
-    fn reduction_below(&self, id: ValueId) -> Option<ValueId> {
-        let elements = self.flow.values[id as usize].len();
-        let mut worklist = vec![id];
-        let mut seen = 0;
-        while let Some(id) = worklist.pop() {
-            let value = &self.flow.values[id as usize];
-            seen += 1;
-            match &value.op {
-                FlowOp::Reduce(reduction) if !matches!(reduction.split, Split::Chunks(_)) => return Some(id),
-                FlowOp::Reduce(_) | FlowOp::Leaf(_) | FlowOp::Scalar(_) | FlowOp::Gather { .. } => {}
-                _ if seen > self.limits.operations => return None,
-                _ => worklist.extend(value.inputs.iter().filter(|input| {
-                    let input = &self.flow.values[**input as usize];
-                    input.len() == elements && input.reduce_depth > 0
-                })),
-            }
-        }
-        None
     }
 
     /// A cheap value is computed in every reader, at every map. False where one of them has no room.
@@ -501,6 +312,8 @@ impl Partitioner<'_> {
         draft.parameter_bytes += parameter_bytes(value.shape.len()) + scratch;
         self.stored_by[id as usize] = Some(group);
         for &(reader, _) in uses {
+            // Merged into another where joining them was tried first.
+            let reader = self.settled(reader);
             self.graph.update_edge(NodeIndex::new(reader as usize), NodeIndex::new(group as usize), ());
         }
         match value.op.is_given() {
@@ -512,20 +325,7 @@ impl Partitioner<'_> {
 
     fn begin(&mut self, space: &Shape, reason: Reason) -> u32 {
         let group = self.groups.len() as u32;
-        self.groups.push(Draft {
-            space: space.clone(),
-            sinks: Vec::new(),
-            members: Vec::new(),
-            shared: None,
-            rows: None,
-            folds_rows: false,
-            has_serial_reduction: false,
-            local_bytes: 0,
-            reason,
-            operations: 0,
-            frontier: FxHashMap::default(),
-            parameter_bytes: parameter_bytes(0),
-        });
+        self.groups.push(Draft::new(space.clone(), reason));
         self.graph.add_node(());
         self.merged_into.push(group);
         self.latest.insert(space.clone(), group);
@@ -535,7 +335,7 @@ impl Partitioner<'_> {
     /// True where a group's schedule takes an output with such a reduction, or none.
     fn can_adopt(&self, group: u32, shared: Option<Sharing>, is_serial: bool) -> bool {
         let draft = &self.groups[group as usize];
-        let spans_elements = spans_elements(draft);
+        let spans_elements = draft.spans_elements();
         match (draft.shared, shared) {
             // A loop in the thread would stand inside a loop over a row.
             (None, None) => !(spans_elements && is_serial),
@@ -555,8 +355,8 @@ impl Partitioner<'_> {
         }
         let (first, second) = (&self.groups[a as usize], &self.groups[b as usize]);
         let fits = first.space == second.space
-            && rows_agree(first, second)
-            && (spans_elements(first) && spans_elements(second)
+            && first.rows_agree(second)
+            && (first.spans_elements() && second.spans_elements()
                 || self.can_adopt(a, second.shared, second.has_serial_reduction)
                 || self.can_adopt(b, first.shared, first.has_serial_reduction))
             && first.local_bytes + second.local_bytes <= self.limits.local_bytes
@@ -709,42 +509,4 @@ impl Partitioner<'_> {
         let stored_by = self.stored_by.iter().map(|group| group.map(|group| number[group as usize])).collect();
         Ok(Partition { groups: sorted, stored_by })
     }
-}
-
-fn spans_elements(draft: &Draft) -> bool {
-    draft.rows.as_ref().is_some_and(|rows| rows.spans_elements)
-}
-
-/// Local memory that a reduction by whole groups takes at the most: an element for each thread of the group, and as much
-/// again where groups combine.
-fn local_bytes(reduction: &Reduction, element_bytes: usize) -> usize {
-    const LARGEST_GROUP: u32 = 1024;
-    let folds = if matches!(reduction.split, Split::Combined { .. }) { 2 } else { 1 };
-    match reduction.tree.lanes {
-        1 => 0,
-        lanes if reduction.along_rows => lanes.max(256) as usize * element_bytes * folds,
-        _ => LARGEST_GROUP as usize * element_bytes * folds,
-    }
-}
-
-/// Parameter bytes of the scratch in which groups combine, over a space of this rank: two pointers, and strides.
-fn scratch_parameter_bytes(reduction: &Reduction, rank: usize) -> usize {
-    if matches!(reduction.split, Split::Combined { .. }) { 16 + 8 * (rank + 2) } else { 0 }
-}
-
-/// True where two groups over one space may be one: at most one goes over rows, or both over the same.
-fn rows_agree(a: &Draft, b: &Draft) -> bool {
-    match (&a.rows, &b.rows) {
-        (Some(a), Some(b)) if a.spans_elements || b.spans_elements => {
-            (a.spans_elements, &a.axes, a.tree, a.split) == (b.spans_elements, &b.axes, b.tree, b.split)
-        }
-        (Some(rows), None) if rows.spans_elements => !b.has_serial_reduction,
-        (None, Some(rows)) if rows.spans_elements => !a.has_serial_reduction,
-        _ => true,
-    }
-}
-
-/// Parameter bytes that reading or writing an array of this rank may take: a pointer, and an offset and strides.
-fn parameter_bytes(rank: usize) -> usize {
-    8 + 8 * (rank + 1)
 }

@@ -110,7 +110,7 @@ pub struct Region {
 
 /// Indices `start + step * i` for i in 0..extent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the comment of the type is the formula")]
 pub struct Range {
     pub start: i64,
     /// Not zero.

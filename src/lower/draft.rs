@@ -164,6 +164,11 @@ impl Draft {
         })
     }
 
+    /// The innermost scope that some indices depend on.
+    pub fn scope_of_all(&self, indices: &[Linear]) -> ScopeId {
+        indices.iter().fold(TOP, |scope, index| self.inner(scope, self.scope_of(index)))
+    }
+
     /// The inner one of two scopes, one of which is inside the other.
     pub fn inner(&self, a: ScopeId, b: ScopeId) -> ScopeId {
         if self.scopes[b].depth > self.scopes[a].depth { b } else { a }

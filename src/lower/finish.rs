@@ -362,7 +362,7 @@ impl Finisher<'_> {
             DraftExpr::CheckedIndex(value, extent, site) => Expr::CheckedIndex {
                 value: *value,
                 extent: self.size(Role::Operand(*value), *extent),
-                // The last one.
+                // After those that are read and written.
                 notes: BufferId((self.draft.reads.len() + self.draft.writes.len()) as u32),
                 site: *site as u32,
             },
@@ -399,74 +399,16 @@ fn definitions(draft: &Draft) -> Vec<Option<(ScopeId, usize)>> {
 fn compact_vars(mut kernel: Kernel) -> Kernel {
     let mut number: FxHashMap<Var, Var> = FxHashMap::default();
     let mut vars: Vec<VarType> = Vec::new();
-    rename_body(&mut kernel.body, &mut |var: &mut Var| {
-        *var = *number.entry(*var).or_insert_with(|| {
-            vars.push(kernel.vars[var.0 as usize]);
-            Var(vars.len() as u32 - 1)
+    for stmt in &mut kernel.body {
+        stmt.for_each_var_mut(&mut |var| {
+            *var = *number.entry(*var).or_insert_with(|| {
+                vars.push(kernel.vars[var.0 as usize]);
+                Var(vars.len() as u32 - 1)
+            });
         });
-    });
+    }
     kernel.vars = vars;
     kernel
-}
-
-fn rename_body(body: &mut [Stmt], rename: &mut impl FnMut(&mut Var)) {
-    fn affine(at: &mut Affine, rename: &mut impl FnMut(&mut Var)) {
-        for (term, _) in &mut at.terms {
-            if let Term::Var(var) = term {
-                rename(var);
-            }
-        }
-    }
-    fn operand(operand: &mut IndexOperand, rename: &mut impl FnMut(&mut Var)) {
-        if let IndexOperand::Var(var) = operand {
-            rename(var);
-        }
-    }
-    for stmt in body {
-        match stmt {
-            Stmt::Let { var, expr } => {
-                match expr {
-                    Expr::Load { at, .. } | Expr::Index(at) => affine(at, rename),
-                    Expr::Scalar(_) | Expr::Zero => {}
-                    Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => {
-                        operand(a, rename);
-                        operand(b, rename);
-                    }
-                    Expr::IndexValue(x) | Expr::Unary(_, x) | Expr::Cast(x) => rename(x),
-                    Expr::CheckedIndex { value, .. } => rename(value),
-                    Expr::Binary(_, a, b) => {
-                        rename(a);
-                        rename(b);
-                    }
-                    Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => {
-                        rename(a);
-                        rename(b);
-                        rename(c);
-                    }
-                }
-                rename(var);
-            }
-            Stmt::Store { at, value, .. } => {
-                affine(at, rename);
-                rename(value);
-            }
-            Stmt::Combine(own) => {
-                affine(&mut own.at, rename);
-                for fold in &mut own.folds {
-                    rename(&mut fold.value);
-                    rename(&mut fold.result);
-                }
-            }
-            Stmt::Loop(own) => rename_body(&mut own.body, rename),
-            Stmt::Reduce(reduce) => {
-                rename_body(&mut reduce.body, rename);
-                for fold in &mut reduce.folds {
-                    rename(&mut fold.value);
-                    rename(&mut fold.result);
-                }
-            }
-        }
-    }
 }
 
 /// True where 32 bits provably hold every index, its partial sums, and the element counters with their rounding.

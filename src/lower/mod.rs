@@ -35,9 +35,10 @@ pub struct Lowered {
     pub reads: Vec<ValueId>,
     /// Values written, the buffers after those.
     pub writes: Vec<ValueId>,
-    /// Memory for each launch, the last buffers.
+    /// Memory for each launch, the last buffers: after the notes of bad indices, where there are sites.
     pub scratch: Vec<Scratch>,
-    /// Gathers whose indices are checked, in the order of their sites. Where there are any, the notes are the last buffer.
+    /// Gathers whose indices are checked, in the order of their sites. Where there are any, the buffer after those written
+    /// has the notes of bad indices.
     pub sites: Vec<ValueId>,
 }
 

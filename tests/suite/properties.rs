@@ -410,7 +410,7 @@ macro_rules! integer_kind {
                     _ => !x,
                 }
             }
-            #[allow(unused_comparisons)] // One text for signed and unsigned.
+            #[allow(unused_comparisons, reason = "one text for signed and unsigned")]
             fn eager_binary(op: u8, a: Self, b: Self) -> Self {
                 let (quotient, rest) = match b {
                     0 => (0, 0),

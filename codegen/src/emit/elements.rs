@@ -28,19 +28,6 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// The variables a block assigns, without those of the blocks inside it.
-pub(super) fn assigned(body: &[Stmt]) -> impl Iterator<Item = Var> {
-    body.iter().flat_map(|stmt| {
-        let (var, folds) = match stmt {
-            Stmt::Let { var, .. } => (Some(*var), [].as_slice()),
-            Stmt::Reduce(reduce) => (None, reduce.folds.as_slice()),
-            Stmt::Combine(combine) => (None, combine.folds.as_slice()),
-            Stmt::Store { .. } | Stmt::Loop(_) => (None, [].as_slice()),
-        };
-        var.into_iter().chain(folds.iter().map(|fold| fold.result))
-    })
-}
-
 /// A variable that later loops use.
 pub(super) struct Kept {
     var: Var,
@@ -62,7 +49,7 @@ impl Emitter<'_> {
         let loads_first = self.loads_first(elements, group);
         for stmt in elements.body {
             let is_load = matches!(stmt, Stmt::Let { expr: Expr::Load { .. }, .. });
-            for var in assigned(std::slice::from_ref(stmt)) {
+            for var in stmt.assigned() {
                 // What is loaded first lies in an array already.
                 if self.facts.is_kept(var)
                     && !(is_load && loads_first.iter().any(|load| load.0 == var) && !self.dtype(var).is_half())

@@ -1,8 +1,8 @@
 //! What the emitter must know of a kernel before it writes: which values differ between the neighbours a thread owns, which
 //! are used, and which are used once in the place that computes them, so that they need no name.
 
-use super::elements::{Elements, assigned};
-use crate::{Affine, AxisId, Coefficient, Expr, IndexOperand, Kernel, Schedule, Span, Stmt, Term, Var};
+use super::elements::Elements;
+use crate::{Affine, AxisId, Coefficient, Expr, Kernel, Schedule, Span, Stmt, Term, Var};
 
 /// A block whose statements a thread runs for `width` neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +77,8 @@ impl Facts {
             if fold_neighbours(elements.axes, schedule).is_some() {
                 elements.axes.iter().for_each(|axis| facts.axis_varies[axis.0 as usize] = true);
             }
-            assigned(elements.body).for_each(|var| facts.home[var.0 as usize] = Some(number));
+            let assigned = elements.body.iter().flat_map(Stmt::assigned);
+            assigned.for_each(|var| facts.home[var.0 as usize] = Some(number));
         }
         facts.find_varying(&kernel.body, schedule, true);
         facts.count_uses(&kernel.body, &[], schedule, root, true);
@@ -147,10 +148,11 @@ impl Facts {
         for stmt in body {
             match stmt {
                 Stmt::Let { var, expr } => {
-                    let varies = match expr {
-                        Expr::Load { at, .. } | Expr::Index(at) => self.address_varies(at),
-                        other => operands(other).into_iter().flatten().any(|operand| self.varies(operand)),
-                    };
+                    let mut varies = false;
+                    match expr {
+                        Expr::Load { at, .. } | Expr::Index(at) => varies = self.address_varies(at),
+                        other => other.for_each_var(|operand| varies |= self.varies(operand)),
+                    }
                     self.varying[var.0 as usize] = varies;
                 }
                 // Groups have one point a lane.
@@ -206,7 +208,7 @@ impl Facts {
                     }
                     match expr {
                         Expr::Load { at, .. } | Expr::Index(at) => self.use_address(at, address),
-                        other => operands(other).into_iter().flatten().for_each(|var| self.use_var(var, value)),
+                        other => other.for_each_var(|var| self.use_var(var, value)),
                     }
                 }
                 Stmt::Store { at, value: stored, .. } => {
@@ -295,22 +297,5 @@ pub(super) fn fold_neighbours(axes: &[AxisId], schedule: &Schedule) -> Option<Ne
             Some(Neighbours { width: tree.width, axis, by_hand: tree.lanes > 1 })
         }
         _ => None,
-    }
-}
-
-/// The variables an expression other than a load or an affine index uses.
-fn operands(expr: &Expr) -> [Option<Var>; 3] {
-    let index = |operand: &IndexOperand| match operand {
-        IndexOperand::Var(var) => Some(*var),
-        IndexOperand::Size(_) | IndexOperand::Zero => None,
-    };
-    match expr {
-        Expr::Load { .. } | Expr::Index(_) | Expr::Scalar(_) | Expr::Zero => [None; 3],
-        Expr::IndexBinary(_, a, b) | Expr::IndexLess(a, b) | Expr::IndexEqual(a, b) => [index(a), index(b), None],
-        Expr::IndexValue(a) | Expr::Unary(_, a) | Expr::Cast(a) => [Some(*a), None, None],
-        Expr::CheckedIndex { value, .. } => [Some(*value), None, None],
-        Expr::Binary(_, a, b) => [Some(*a), Some(*b), None],
-        Expr::MulAdd(a, b, c) => [Some(*a), Some(*b), Some(*c)],
-        Expr::Select { condition, on_true, on_false } => [Some(*condition), Some(*on_true), Some(*on_false)],
     }
 }

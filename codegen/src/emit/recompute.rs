@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use super::elements::{Elements, assigned};
+use super::elements::Elements;
 use super::group::Group;
-use crate::{Affine, Combine, Expr, Fold, IndexOperand, Kernel, Loop, Reduce, Schedule, Stmt, Term, Var};
+use crate::{Expr, Kernel, Loop, Reduce, Schedule, Stmt, Var};
 
 /// The kernel in which every loop computes for itself what is not kept for it. The new variables come after the old ones.
 pub(super) fn recompute<'a>(kernel: &'a Kernel, schedule: &Schedule) -> Cow<'a, Kernel> {
@@ -27,7 +27,7 @@ pub(super) fn recompute<'a>(kernel: &'a Kernel, schedule: &Schedule) -> Cow<'a, 
             continue;
         }
         let is_foreign = |var: &Var| homes.get(var).is_some_and(|&(home, _)| home != number);
-        let mut wanted: Vec<Var> = vars_of(stmt).into_iter().filter(|var| is_foreign(var) && is_again(*var)).collect();
+        let mut wanted: Vec<Var> = used_by(stmt).into_iter().filter(|var| is_foreign(var) && is_again(*var)).collect();
         if wanted.is_empty() {
             continue;
         }
@@ -37,7 +37,7 @@ pub(super) fn recompute<'a>(kernel: &'a Kernel, schedule: &Schedule) -> Cow<'a, 
             let (home, position) = homes[&var];
             if definitions.insert((home, position)) {
                 let Some(elements) = elements(kernel, home) else { continue };
-                wanted.extend(vars_of(&elements.body[position]).into_iter().filter(|var| homes.contains_key(var)));
+                wanted.extend(used_by(&elements.body[position]).into_iter().filter(|var| homes.contains_key(var)));
             }
         }
         let kernel_again = changed.get_or_insert_with(|| kernel.clone());
@@ -50,9 +50,12 @@ pub(super) fn recompute<'a>(kernel: &'a Kernel, schedule: &Schedule) -> Cow<'a, 
                 fresh.insert(var, Var(kernel_again.vars.len() as u32));
                 kernel_again.vars.push(kernel.vars[var.0 as usize]);
             }
-            body.push(renamed(definition, &mut |var| fresh.get(&var).copied().unwrap_or(var)));
+            body.push(definition.clone());
         }
-        let mut again = renamed(stmt, &mut |var| fresh.get(&var).copied().unwrap_or(var));
+        let mut again = stmt.clone();
+        for stmt in body.iter_mut().chain([&mut again]) {
+            stmt.for_each_var_mut(&mut |var| *var = fresh.get(var).copied().unwrap_or(*var));
+        }
         match &mut again {
             Stmt::Reduce(Reduce { body: own, .. }) | Stmt::Loop(Loop { body: own, .. }) => drop(own.splice(0..0, body)),
             Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Combine(_) => {}
@@ -68,7 +71,7 @@ fn homes(kernel: &Kernel) -> HashMap<Var, (usize, usize)> {
     for (number, stmt) in kernel.body.iter().enumerate() {
         let Some(elements) = Elements::of(stmt) else { continue };
         for (position, stmt) in elements.body.iter().enumerate() {
-            homes.extend(assigned(std::slice::from_ref(stmt)).map(|var| (var, (number, position))));
+            homes.extend(stmt.assigned().map(|var| (var, (number, position))));
         }
     }
     homes
@@ -95,87 +98,19 @@ fn is_cheap(kernel: &Kernel, stmt: &Stmt, group: &Group) -> bool {
     }
 }
 
-/// Every variable a statement names, in it and in the blocks inside it.
-fn vars_of(stmt: &Stmt) -> Vec<Var> {
+/// Every variable a statement uses, in it and in the blocks inside it.
+fn used_by(stmt: &Stmt) -> Vec<Var> {
     let mut vars = Vec::new();
-    renamed(stmt, &mut |var| {
-        vars.push(var);
-        var
-    });
+    stmt.for_each_use(&mut |var| vars.push(var));
     vars
 }
 
 /// Every variable a statement assigns, in it and in the blocks inside it.
 fn defined(stmt: &Stmt) -> Vec<Var> {
-    let own = assigned(std::slice::from_ref(stmt));
+    let own = stmt.assigned();
     let inner = match stmt {
         Stmt::Reduce(Reduce { body, .. }) | Stmt::Loop(Loop { body, .. }) => body.as_slice(),
         Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Combine(_) => &[],
     };
     own.chain(inner.iter().flat_map(defined)).collect()
-}
-
-/// The statement with every variable in it replaced by what `name` says.
-fn renamed(stmt: &Stmt, name: &mut dyn FnMut(Var) -> Var) -> Stmt {
-    let block = |body: &[Stmt], name: &mut dyn FnMut(Var) -> Var| body.iter().map(|stmt| renamed(stmt, name)).collect();
-    match stmt {
-        Stmt::Let { var, expr } => Stmt::Let { var: name(*var), expr: renamed_expr(expr, name) },
-        Stmt::Store { buffer, at, value, wide } => {
-            Stmt::Store { buffer: *buffer, at: renamed_affine(at, name), value: name(*value), wide: *wide }
-        }
-        Stmt::Reduce(reduce) => Stmt::Reduce(Reduce {
-            axes: reduce.axes.clone(),
-            span: reduce.span,
-            tree: reduce.tree,
-            body: block(&reduce.body, name),
-            folds: renamed_folds(&reduce.folds, name),
-        }),
-        Stmt::Combine(own) => Stmt::Combine(Combine {
-            folds: renamed_folds(&own.folds, name),
-            at: renamed_affine(&own.at, name),
-            ..own.clone()
-        }),
-        Stmt::Loop(own) => Stmt::Loop(Loop { axes: own.axes.clone(), span: own.span, body: block(&own.body, name) }),
-    }
-}
-
-fn renamed_folds(folds: &[Fold], name: &mut dyn FnMut(Var) -> Var) -> Vec<Fold> {
-    folds.iter().map(|fold| Fold { result: name(fold.result), op: fold.op, value: name(fold.value) }).collect()
-}
-
-fn renamed_expr(expr: &Expr, name: &mut dyn FnMut(Var) -> Var) -> Expr {
-    let index = |operand: &IndexOperand, name: &mut dyn FnMut(Var) -> Var| match operand {
-        IndexOperand::Var(var) => IndexOperand::Var(name(*var)),
-        IndexOperand::Size(_) | IndexOperand::Zero => *operand,
-    };
-    match expr {
-        Expr::Load { buffer, at, wide } => Expr::Load { buffer: *buffer, at: renamed_affine(at, name), wide: *wide },
-        Expr::Scalar(_) | Expr::Zero => expr.clone(),
-        Expr::Index(at) => Expr::Index(renamed_affine(at, name)),
-        Expr::IndexBinary(op, a, b) => Expr::IndexBinary(*op, index(a, name), index(b, name)),
-        Expr::IndexLess(a, b) => Expr::IndexLess(index(a, name), index(b, name)),
-        Expr::IndexEqual(a, b) => Expr::IndexEqual(index(a, name), index(b, name)),
-        Expr::IndexValue(a) => Expr::IndexValue(name(*a)),
-        Expr::CheckedIndex { value, extent, notes, site } => {
-            Expr::CheckedIndex { value: name(*value), extent: *extent, notes: *notes, site: *site }
-        }
-        Expr::Unary(op, a) => Expr::Unary(*op, name(*a)),
-        Expr::Binary(op, a, b) => Expr::Binary(*op, name(*a), name(*b)),
-        Expr::MulAdd(a, b, c) => Expr::MulAdd(name(*a), name(*b), name(*c)),
-        Expr::Select { condition, on_true, on_false } => {
-            Expr::Select { condition: name(*condition), on_true: name(*on_true), on_false: name(*on_false) }
-        }
-        Expr::Cast(a) => Expr::Cast(name(*a)),
-    }
-}
-
-fn renamed_affine(at: &Affine, name: &mut dyn FnMut(Var) -> Var) -> Affine {
-    let terms = at.terms.iter().map(|(term, coefficient)| {
-        let term = match term {
-            Term::Axis(axis) => Term::Axis(*axis),
-            Term::Var(var) => Term::Var(name(*var)),
-        };
-        (term, *coefficient)
-    });
-    Affine { offset: at.offset, terms: terms.collect(), ahead: at.ahead }
 }

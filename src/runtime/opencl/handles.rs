@@ -32,8 +32,10 @@ impl Handles {
     pub(super) fn new(name: String, device: cl_device_id) -> Result<Self> {
         let context = create_context(&[device], ptr::null(), None, ptr::null_mut())
             .map_err(|code| fault::driver(&name, "clCreateContext", code))?;
-        // The newer call is missing from OpenCL 1.2 drivers, and this one is in all of them.
-        #[allow(deprecated)]
+        #[allow(
+            deprecated,
+            reason = "the newer call is missing from OpenCL 1.2 drivers, and this one is in all of them"
+        )]
         // SAFETY: the context was made of this device; no property is asked for, so the queue is in order.
         let queue = unsafe { opencl3::command_queue::create_command_queue(context, device, 0) };
         match queue {

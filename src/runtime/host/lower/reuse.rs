@@ -44,7 +44,7 @@ impl<'k> Reuse<'k> {
                 let home = homes.get(var).copied()?;
                 pass(&kernel.body[home.0]).filter(|other| other.axes == own.axes).map(|other| (home, other))
             };
-            let mut wanted = used_by(std::slice::from_ref(stmt));
+            let mut wanted = used_by(stmt);
             let (mut brought, mut again) = (BTreeSet::new(), BTreeSet::new());
             while let Some(var) = wanted.pop() {
                 let Some(((home, position), other)) = home(&var) else { continue };
@@ -56,7 +56,7 @@ impl<'k> Reuse<'k> {
                 if keep && !cheap {
                     brought.insert(var);
                 } else if again.insert((home, position)) {
-                    wanted.extend(used_by(std::slice::from_ref(definition)));
+                    wanted.extend(used_by(definition));
                 }
             }
             reuse.kept.extend(&brought);
@@ -66,9 +66,7 @@ impl<'k> Reuse<'k> {
             };
             reuse.again.insert(number, again.into_iter().filter_map(definition).collect());
             for (position, stmt) in own.body.iter().enumerate() {
-                assigned(stmt, &mut |var| {
-                    homes.insert(var, (number, position));
-                });
+                homes.extend(stmt.assigned().map(|var| (var, (number, position))));
             }
         }
         reuse
@@ -94,18 +92,9 @@ pub fn is_near(at: &Affine, axis: Option<AxisId>) -> bool {
     at.terms.iter().all(near)
 }
 
-/// The variables that a statement assigns where it stands.
-fn assigned(stmt: &Stmt, seen: &mut dyn FnMut(Var)) {
-    match stmt {
-        Stmt::Let { var, .. } => seen(*var),
-        Stmt::Reduce(reduce) => reduce.folds.iter().for_each(|fold| seen(fold.result)),
-        Stmt::Store { .. } | Stmt::Combine(_) | Stmt::Loop(_) => {}
-    }
-}
-
-/// The variables that statements read, at any depth.
-fn used_by(body: &[Stmt]) -> Vec<Var> {
+/// The variables that a statement uses, at any depth.
+fn used_by(stmt: &Stmt) -> Vec<Var> {
     let mut used = Vec::new();
-    body.iter().for_each(|stmt| stmt.for_each_use(&mut |var| used.push(var)));
+    stmt.for_each_use(&mut |var| used.push(var));
     used
 }
