@@ -159,6 +159,11 @@ fn variance<T: Element>(over: &Over, x: &Arc<Node>, ddof: usize) -> Arc<Node> {
     let mean = over.binary(BinaryOp::Div, &over.fold(ReduceOp::Sum, &x), &over.float(wide, count));
     let distance = over.binary(BinaryOp::Sub, &x, &over.stretch(&mean));
     let squares = over.fold(ReduceOp::Sum, &over.binary(BinaryOp::Mul, &distance, &distance));
+    // The mean is rounded, so that the distances do not quite sum to 0: what that adds to each square is taken out again.
+    let rest = over.fold(ReduceOp::Sum, &distance);
+    let excess = over.binary(BinaryOp::Mul, &rest, &over.binary(BinaryOp::Div, &rest, &over.float(wide, count)));
+    let squares =
+        over.binary(BinaryOp::Maximum, &over.binary(BinaryOp::Sub, &squares, &excess), &over.float(wide, 0.0));
     over.binary(BinaryOp::Div, &squares, &over.float(wide, (count - ddof as f64).max(0.0)))
 }
 

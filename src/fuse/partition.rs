@@ -175,10 +175,10 @@ impl Partitioner<'_> {
         if is_root && !reads.is_bijective && once_a_row.is_none() {
             return Some(Reason::AskedFor);
         }
+        let sharing = self.sharing(id, map);
         let draft = &self.groups[group as usize];
         if let FlowOp::Reduce(reduction) = &value.op {
             let inside = draft.spans_elements() && once_a_row.is_none();
-            let sharing = self.sharing(id);
             let fits = match (sharing, reads.reductions + u32::from(inside)) {
                 (None, 0) => draft.shared.is_none(),
                 (None, depth) => depth <= 2,
@@ -217,7 +217,7 @@ impl Partitioner<'_> {
             && at_top
         {
             let inner = self.maps.through(map, self.flow, id, 0);
-            let sharing = self.sharing(id);
+            let sharing = self.sharing(id, map);
             let draft = &mut self.groups[group as usize];
             match sharing {
                 None => draft.has_serial_reduction = true,
@@ -234,8 +234,8 @@ impl Partitioner<'_> {
         self.use_inputs(id, group, map);
     }
 
-    /// How groups share a value that is a reduction; `None` for other values, and for what one thread folds.
-    fn sharing(&self, id: ValueId) -> Option<Sharing> {
+    /// How groups share a value that is a reduction, read at a map; `None` for other values, and for what one thread folds.
+    fn sharing(&mut self, id: ValueId, map: MapId) -> Option<Sharing> {
         let value = &self.flow.values[id as usize];
         let FlowOp::Reduce(Reduction { tree, split, axes, .. }) = &value.op else { return None };
         if *tree == Tree::SERIAL {
@@ -249,7 +249,8 @@ impl Partitioner<'_> {
             }
             Split::Whole | Split::Chunks(_) => (1, None),
         };
-        Some(Sharing { tree: *tree, split: *split, chunks, depth })
+        let inner = depth.is_some().then(|| self.maps.through(map, self.flow, id, 0));
+        Some(Sharing { tree: *tree, split: *split, chunks, depth, inner })
     }
 
     /// A cheap value is computed in every reader, at every map. False where one of them has no room.
@@ -273,7 +274,8 @@ impl Partitioner<'_> {
     /// Stores the value: in a group over the same space, or in one of its own.
     fn store(&mut self, id: ValueId, uses: &[Use], reason: Reason) {
         let value = &self.flow.values[id as usize];
-        let shared = self.sharing(id);
+        let map = self.maps.identity(&value.shape);
+        let shared = self.sharing(id, map);
         let is_serial = shared.is_none() && matches!(value.op, FlowOp::Reduce(_));
         let (local, scratch) = match &value.op {
             FlowOp::Reduce(reduction) => {
@@ -291,7 +293,6 @@ impl Partitioner<'_> {
                 && !uses.iter().any(|(reader, _)| *reader == group || self.depends(group, *reader))
         });
         let group = sibling.unwrap_or_else(|| self.begin(&value.shape, reason));
-        let map = self.maps.identity(&value.shape);
         let rows = match &value.op {
             FlowOp::Reduce(reduction) => {
                 let inner = self.maps.through(map, self.flow, id, 0);

@@ -195,7 +195,9 @@ pub fn gather(x: &Arc<Node>, indices: &Arc<Node>, gather: Gather, at: Place) -> 
         (true, _, extent) | (false, 1, extent) | (false, extent, 1) => Some(extent),
         (false, extent, other) => (extent == other).then_some(extent),
     };
-    let Some(result) = (0..x.shape().len()).map(along).collect::<Option<Shape>>() else {
+    let rank = x.shape().len();
+    let together = (rank == indices.shape().len()).then(|| (0..rank).map(along).collect::<Option<Shape>>()).flatten();
+    let Some(result) = together else {
         let (lhs, rhs) = (gather.operand.to_vec(), gather.indices.to_vec());
         return failed(Error::ShapeMismatch { op: gather.op, lhs, rhs, at }, x.dtype(), at);
     };

@@ -307,6 +307,14 @@ fn mistakes_that_need_no_device_are_told_early() {
         assert!(error.contains("take: axis 2") && error.contains("[2, 3]") && error.contains("gather.rs"), "{error}");
         let error = device.zeros::<f32>([0, 3]).take(&indices, 0).check().unwrap_err().to_string();
         assert!(error.contains("take") && error.contains("[0, 3]"), "{error}");
+        for (rank, other) in [(2, 1), (1, 2), (1, 0), (3, 2)] {
+            let operand = device.zeros::<f32>(&[2; 3][..rank]);
+            let along = operand.take_along_axis(&device.zeros::<i64>(&[1; 3][..other]), 0);
+            assert!(
+                matches!(along.check(), Err(Error::ShapeMismatch { op: "take_along_axis", .. })),
+                "{rank} and {other}"
+            );
+        }
         let nothing = device.zeros::<f32>([0, 3]).take(&device.zeros::<i64>([0]), 0);
         same(&nothing, Array2::<f32>::zeros((0, 3)).into_dyn());
         assert_eq!(device.zeros::<f32>([0, 3]).take(&indices, 1).shape(), [0, 1]);

@@ -163,3 +163,17 @@ fn memory_is_inputs_outputs_and_scratch() {
         assert!(device.counters().live_bytes <= before.live_bytes + 4096, "{:?}", device.counters());
     });
 }
+
+#[test]
+fn reductions_over_different_loops_do_not_hand_in_together() {
+    on_every(|device| {
+        let x = device.arange(0.0f64, 163_840.0, 1.0);
+        let (flat, deep) = (x.max(), (x.reshape([16_384, 10]) + 1.0).max());
+        lazuli::eval((&flat, &deep)).unwrap();
+        assert_eq!((flat.item().unwrap(), deep.item().unwrap()), (163_839.0, 163_840.0));
+        let (a, b) = (x.reshape([4, 40_960]), (&x + 1.0).reshape([4, 40_960]));
+        let turned = a.max_axis(1) - b.max_axis(1).flip(0);
+        assert_eq!(turned.get().unwrap(), ndarray::arr1(&[-122_881.0, -40_961.0, 40_959.0, 122_879.0]).into_dyn());
+        assert_eq!((x.reshape([16_384, 10]).max() - x.min()).item().unwrap(), 163_839.0);
+    });
+}

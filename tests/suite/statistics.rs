@@ -298,3 +298,20 @@ fn each_is_one_launch_with_the_bits_of_separate_ones() {
         }
     });
 }
+
+#[test]
+fn the_spread_of_large_numbers_close_together_is_sound() {
+    on_every(|device| {
+        let n = 1_000_000;
+        let x = device.linspace(1e6f32, 1e6 + 1.0, n);
+        let host: Vec<f64> = x.get().unwrap().iter().map(|v| f64::from(*v)).collect();
+        let mean = host.iter().sum::<f64>() / n as f64;
+        let right = host.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
+        let found = f64::from(x.var(0).item().unwrap());
+        assert!((found / right - 1.0).abs() < 1e-2, "{found} is not {right}");
+        let spread = device.full([100_003], 0.1f32).std(0).item().unwrap();
+        assert!((0.0..1e-8).contains(&spread), "{spread}");
+        let spread = device.full([3, 40_000], -7e5f32).var_axis(1, 1).max().item().unwrap();
+        assert!((0.0..1e-6).contains(&spread), "{spread}");
+    });
+}

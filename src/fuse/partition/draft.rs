@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::rows::Rows;
 use crate::fuse::flow::{Reduction, Split, ValueId};
+use crate::fuse::maps::MapId;
 use crate::fuse::reason::Reason;
 use crate::shape::Shape;
 
@@ -74,6 +75,8 @@ pub(super) struct Sharing {
     pub(super) chunks: usize,
     /// Where groups combine without waiting for each other, reductions on the way to data: none needs another's result.
     pub(super) depth: Option<u32>,
+    /// There too, what they fold, seen from the kernel's points: two loops, one after the other, could not hand in together.
+    pub(super) inner: Option<MapId>,
 }
 
 /// Local memory that a reduction by whole groups takes at the most: an element for each thread of the group, and as much

@@ -104,8 +104,15 @@ impl Partitioner<'_> {
 
     /// True where a value is made of reductions of rows that no launch keeps.
     pub(super) fn is_of_long_rows(&self, id: ValueId) -> bool {
-        let reduction = self.reduction_below(id).map(|found| &self.flow.values[found as usize].op);
-        matches!(reduction, Some(FlowOp::Reduce(Reduction { split: Split::Combined { is_kept: false, .. }, .. })))
+        let Some(found) = self.reduction_below(id) else { return false };
+        let found = &self.flow.values[found as usize];
+        let split = |op: &FlowOp| match op {
+            FlowOp::Reduce(reduction) => Some(reduction.split),
+            _ => None,
+        };
+        // Folded in chunks and combined, or of chunks that an earlier launch folded.
+        matches!(split(&found.op), Some(Split::Combined { is_kept: false, .. }))
+            || matches!(split(&self.flow.values[found.inputs[0] as usize].op), Some(Split::Chunks(_)))
     }
 
     /// The first reduction that a value is made of, through operations on values of its own size.
