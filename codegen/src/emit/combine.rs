@@ -144,33 +144,39 @@ impl Emitter<'_> {
         let chunk = self.fresh_name("c");
         let Tree { lanes, width } = combine.tree;
         let (first, step) = match lanes {
-            1 => ("0", format!("++{chunk}")),
+            1 if width == 1 => ("0", format!("++{chunk}")),
+            1 => ("0", format!("{chunk} += {width}")),
             _ => (group.lane, format!("{chunk} += {lanes}")),
         };
         let extent = self.extent(combine.axis).to_owned();
         self.out.open(&format!("for ({index} {chunk} = {first}; {chunk} < {extent}; {step})"));
-        let own = std::mem::replace(&mut self.axes[combine.axis.0 as usize], Text::atom(chunk.clone()));
+        let (mut point, mut element, mut condition) = (Text::atom(chunk.clone()), "", String::new());
+        if width > 1 {
+            // As many points as accumulators at a time, each for the one whose number is its own.
+            self.out.open(&format!("for (int v = 0; v < {width}; ++v)"));
+            (point, element) = (Text::new(format!("{chunk} + v"), Binding::Sum), "[v]");
+            condition = format!("if ({chunk} + v < {extent}) ");
+        }
+        let own = std::mem::replace(&mut self.axes[combine.axis.0 as usize], point);
         for (fold, &buffer) in combine.folds.iter().zip(&combine.partials) {
             if !self.facts.is_used(fold.result) {
                 continue;
             }
             let place = format!("{}[{}]", self.names.buffer(buffer), self.affine(&combine.at).code);
             // Not from a cache that does not know what other groups wrote.
-            let element = match self.dialect {
+            let partial = match self.dialect {
                 Dialect::CudaC => Text::atom(format!("__ldcg(&{place})")),
                 Dialect::OpenClC => Text::atom(place),
             };
-            let value = self.decoded(self.buffer_dtype(buffer), element);
-            let name = self.fold_name(fold);
-            let accumulator = Text::atom(match width {
-                1 => format!("{name}_acc"),
-                // A thread of a CPU has the elements one after the other; its accumulators lie in memory as well as not.
-                width => format!("{name}_acc[{chunk} % {width}]"),
-            });
+            let value = self.decoded(self.buffer_dtype(buffer), partial);
+            let accumulator = Text::atom(format!("{}_acc{element}", self.fold_name(fold)));
             let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
-            self.out.line(&line);
+            self.out.line(&format!("{condition}{line}"));
         }
         self.axes[combine.axis.0 as usize] = own;
+        if width > 1 {
+            self.out.close();
+        }
         self.out.close();
         for fold in &folds {
             let accumulators = format!("{}_acc", self.fold_name(fold));

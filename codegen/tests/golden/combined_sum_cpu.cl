@@ -46,8 +46,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void combined_norm_f32(
     if (!is_last_group(&count0[get_group_id(0)], get_num_groups(1), &is_last)) return;
     float sum1_acc[16];
     for (int v = 0; v < 16; ++v) sum1_acc[v] = -0.0f;
-    for (int c0 = 0; c0 < n0; ++c0) {
-        sum1_acc[c0 % 16] += partial0[i1 * partial0_stride1 + c0];
+    for (int c0 = 0; c0 < n0; c0 += 16) {
+        for (int v = 0; v < 16; ++v) {
+            if (c0 + v < n0) sum1_acc[v] += partial0[i1 * partial0_stride1 + c0 + v];
+        }
     }
     for (int v = 0; v < 8; ++v) sum1_acc[v] += sum1_acc[v + 8];
     for (int v = 0; v < 4; ++v) sum1_acc[v] += sum1_acc[v + 4];

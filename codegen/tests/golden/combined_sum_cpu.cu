@@ -43,8 +43,10 @@ extern "C" __global__ __launch_bounds__(1) void combined_norm_f32(
     if (!is_last_group(&count0[blockIdx.x], gridDim.y)) return;
     float sum1_acc[16];
     for (int v = 0; v < 16; ++v) sum1_acc[v] = -0.0f;
-    for (int c0 = 0; c0 < n0; ++c0) {
-        sum1_acc[c0 % 16] += __ldcg(&partial0[i1 * partial0_stride1 + c0]);
+    for (int c0 = 0; c0 < n0; c0 += 16) {
+        for (int v = 0; v < 16; ++v) {
+            if (c0 + v < n0) sum1_acc[v] += __ldcg(&partial0[i1 * partial0_stride1 + c0 + v]);
+        }
     }
     for (int v = 0; v < 8; ++v) sum1_acc[v] += sum1_acc[v + 8];
     for (int v = 0; v < 4; ++v) sum1_acc[v] += sum1_acc[v + 4];
