@@ -48,7 +48,7 @@ mod explain;
 mod dispatch_cost;
 
 #[cfg(test)]
-mod small_devices;
+mod posing;
 
 pub mod prelude;
 

@@ -61,6 +61,3 @@ pub fn lower_group(flow: &Flow, partition: &Partition, group: u32, facts: &Devic
         sites: draft.sites,
     })
 }
-
-#[cfg(all(test, feature = "opencl"))]
-mod as_gpu;
