@@ -63,11 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("\n3. A reduction takes the chain that feeds it into its own pass over the data");
     let mean = chain(&a_device, &b_device).mean();
     let explanation = mean.explain()?;
-    println!(
-        "  chain(&a, &b).mean()             {} kernels, moving {}",
-        explanation.kernels.len(),
-        mebibytes(explanation.bytes())
-    );
+    let (kernels, moved) = (explanation.kernels.len(), mebibytes(explanation.bytes()));
+    let plural = if kernels == 1 { "" } else { "s" };
+    println!("  chain(&a, &b).mean()             {kernels} kernel{plural}, moving {moved}");
     let (ours, expected) = (mean.item()?, reference.iter().map(|&y| f64::from(y)).sum::<f64>() / N as f64);
     println!("  mean {ours:.6}, in f64 {expected:.6}");
     if (f64::from(ours) - expected).abs() > 1e-5 {
