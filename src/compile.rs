@@ -175,6 +175,14 @@ mod tests {
         fn synchronize(&self) -> Result<()> {
             self.host.synchronize()
         }
+
+        fn queues(&self) -> &dyn crate::runtime::explicit::Queues {
+            self.host.queues()
+        }
+
+        fn modules(&self) -> &dyn crate::runtime::explicit::Modules {
+            self.host.modules()
+        }
     }
 
     /// Evaluates six different values and two of one kernel at once. Gives the outcome, the device and who compiled.

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::evaluate;
 use crate::graph::Storage;
 use crate::graph::canonical::canonicalize;
+use crate::runtime::explicit::{Modules, Queue, Queues};
 use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
 use crate::{Array, Config, Device};
 
@@ -30,6 +31,16 @@ struct NullExecutable;
 impl Executable for NullExecutable {
     fn source(&self) -> &str {
         ""
+    }
+}
+
+struct NullQueues;
+
+impl Queue for NullQueues {}
+
+impl Queues for NullQueues {
+    fn main_queue(&self) -> &dyn Queue {
+        self
     }
 }
 
@@ -65,6 +76,14 @@ impl Runtime for Null {
 
     fn synchronize(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn queues(&self) -> &dyn Queues {
+        &NullQueues
+    }
+
+    fn modules(&self) -> &dyn Modules {
+        unreachable!("nothing here compiles a module")
     }
 }
 

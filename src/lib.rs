@@ -22,6 +22,10 @@ mod array;
 
 mod buffer;
 
+mod queue;
+
+mod launch;
+
 mod graph;
 
 mod fuse;
@@ -59,6 +63,8 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
+pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
+pub use queue::{Event, Queue};
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;

@@ -13,6 +13,8 @@ mod schedule;
 mod vars;
 mod verify;
 
+pub mod simt;
+
 mod dialect;
 mod emit;
 mod names;

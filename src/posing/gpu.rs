@@ -54,6 +54,14 @@ impl Runtime for Posing {
     fn synchronize(&self) -> Result<()> {
         self.runtime.synchronize()
     }
+
+    fn queues(&self) -> &dyn crate::runtime::explicit::Queues {
+        self.runtime.queues()
+    }
+
+    fn modules(&self) -> &dyn crate::runtime::explicit::Modules {
+        self.runtime.modules()
+    }
 }
 
 /// What is said of a map whose threads have an element each.

@@ -59,6 +59,14 @@ impl Runtime for Small {
     fn synchronize(&self) -> Result<()> {
         self.host.synchronize()
     }
+
+    fn queues(&self) -> &dyn crate::runtime::explicit::Queues {
+        self.host.queues()
+    }
+
+    fn modules(&self) -> &dyn crate::runtime::explicit::Modules {
+        self.host.modules()
+    }
 }
 
 /// Runs the body on devices with parameters of 1024 bytes or local memory of 16 KiB, small groups or few units: fused, and

@@ -3,6 +3,7 @@
 //! A runtime takes kernels and bytes. It never sees a graph, a shape or a plan.
 
 pub mod bytes;
+pub mod explicit;
 pub mod host;
 pub mod pool;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use lazuli_codegen::{DeviceFacts, Grid, Kernel, Scalar, Schedule};
 
+use self::explicit::{Modules, Queues};
 use crate::cache::disk::DiskStore;
 use crate::error::Result;
 
@@ -69,6 +71,12 @@ pub trait Runtime: Send + Sync {
 
     /// Waits until all submitted work is done, and reports its faults.
     fn synchronize(&self) -> Result<()>;
+
+    /// Queues, events, and memory operations on them.
+    fn queues(&self) -> &dyn Queues;
+
+    /// Modules and kernels of the caller's.
+    fn modules(&self) -> &dyn Modules;
 }
 
 /// Memory of one runtime, freed when dropped. The runtime that made it recovers its own type through `Any`.

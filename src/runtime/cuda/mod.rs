@@ -11,8 +11,11 @@ mod handles;
 mod launch;
 mod libraries;
 mod memory;
+mod modules;
 mod nvrtc;
 mod program;
+mod queue;
+mod queues;
 mod staging;
 
 #[cfg(test)]
@@ -27,8 +30,10 @@ use self::device::Properties;
 use self::handles::Handles;
 use self::memory::CudaMemory;
 use self::program::{CudaExecutable, Parameters, SourceText};
+use self::queue::CudaQueue;
 use self::staging::{Landing, Staging};
 use crate::error::{Error, Result};
+use crate::runtime::explicit::{Modules, Queues};
 use crate::runtime::{Binaries, Download, Downloaded, Executable, LaunchArgs, Memory, Runtime};
 
 /// One CUDA device, opened.
@@ -37,6 +42,7 @@ pub struct CudaRuntime {
     uploads: Staging,
     downloads: Staging,
     landing: Landing,
+    main: CudaQueue,
     facts: DeviceFacts,
     compiler: Compiler,
     handles: Arc<Handles>,
@@ -81,6 +87,7 @@ impl CudaRuntime {
             uploads: Staging::new(),
             downloads: Staging::new(),
             landing: Landing::new(),
+            main: CudaQueue::main(&handles),
             facts,
             compiler,
             handles,
@@ -158,6 +165,14 @@ impl Runtime for CudaRuntime {
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
         launch::launch(&self.handles, CudaExecutable::of(executable, &self.handles)?, arguments)
+    }
+
+    fn queues(&self) -> &dyn Queues {
+        self
+    }
+
+    fn modules(&self) -> &dyn Modules {
+        self
     }
 
     fn synchronize(&self) -> Result<()> {

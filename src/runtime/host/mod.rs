@@ -10,10 +10,13 @@ mod launch;
 mod lower;
 mod math;
 mod memory;
+mod modules;
 mod ops;
 mod passes;
 mod printer;
 mod program;
+mod queue;
+mod queues;
 mod registers;
 mod tile;
 mod transfer;
@@ -30,12 +33,15 @@ use lazuli_codegen::{Cooperation, DeviceFacts, Kernel, Schedule, split_combine};
 use self::launch::{Launch, host_memory};
 pub(super) use self::memory::HostMemory;
 use self::program::Program;
+use self::queue::HostQueue;
 use super::{Executable, LaunchArgs, Memory, Runtime};
 use crate::error::{Error, Result};
+use crate::runtime::explicit::{Modules, Queues};
 
 /// The processor as a device. Every call is done when it is back.
 pub struct HostRuntime {
     facts: DeviceFacts,
+    main: HostQueue,
 }
 
 impl HostRuntime {
@@ -54,7 +60,7 @@ impl HostRuntime {
             cooperation: Cooperation::LastGroup,
             compiler: "host".into(),
         };
-        Ok(Self { facts })
+        Ok(Self { facts, main: HostQueue })
     }
 }
 
@@ -145,6 +151,14 @@ impl Runtime for HostRuntime {
             return Err(Error::Internal("host: an executable of another runtime".into()));
         };
         executable.parts.iter().try_for_each(|part| Launch::new(&part.kernel, &part.programs, arguments)?.run())
+    }
+
+    fn queues(&self) -> &dyn Queues {
+        self
+    }
+
+    fn modules(&self) -> &dyn Modules {
+        self
     }
 
     fn synchronize(&self) -> Result<()> {

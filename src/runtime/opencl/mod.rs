@@ -7,8 +7,11 @@ mod fault;
 mod handles;
 mod launch;
 mod memory;
+mod modules;
 mod platform;
 mod program;
+mod queue;
+mod queues;
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +24,9 @@ use self::handles::Handles;
 use self::memory::OpenClMemory;
 use self::platform::Limits;
 use self::program::{OpenClExecutable, SourceText, Standard};
+use self::queue::OpenClQueue;
 use crate::error::{Error, Result};
+use crate::runtime::explicit::{Modules, Queues};
 use crate::runtime::{Binaries, Download, Executable, LaunchArgs, Memory, Runtime};
 
 pub(crate) use self::platform::Class;
@@ -31,6 +36,7 @@ pub struct OpenClRuntime {
     handles: Arc<Handles>,
     limits: Limits,
     binaries: Binaries,
+    main: OpenClQueue,
 }
 
 /// A device that could be opened: its number is its place in the list.
@@ -66,7 +72,7 @@ impl OpenClRuntime {
         let limits =
             platform::limits(listed_device).map_err(|error| fault::driver(&name, "clGetDeviceInfo", error.0))?;
         let handles = Arc::new(Handles::new(name, listed_device.device.id())?);
-        Ok(OpenClRuntime { handles, limits, binaries })
+        Ok(OpenClRuntime { main: OpenClQueue::main(&handles), handles, limits, binaries })
     }
 
     /// Builds a kernel from its source.
@@ -122,6 +128,14 @@ impl Runtime for OpenClRuntime {
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
         let executable = OpenClExecutable::of(executable, &self.handles)?;
         launch::launch(&self.handles, executable, arguments, &self.limits.max_items)
+    }
+
+    fn queues(&self) -> &dyn Queues {
+        self
+    }
+
+    fn modules(&self) -> &dyn Modules {
+        self
     }
 
     fn synchronize(&self) -> Result<()> {
