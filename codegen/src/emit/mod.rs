@@ -22,6 +22,7 @@ mod rows;
 mod serial;
 mod text;
 mod tile;
+mod user_call;
 mod walk;
 mod writer;
 

@@ -98,6 +98,22 @@ impl Function {
         Self(definition)
     }
 
+    /// The name, for as long as the process lives.
+    pub fn name(self) -> &'static str {
+        &self.0.name
+    }
+
+    /// True where it takes values of these types, and no memory, and gives one of that.
+    pub fn is_of_values(self, params: &[DType], result: DType) -> bool {
+        let takes = |(own, wanted): (&FunctionParam, &DType)| match own {
+            FunctionParam::Scalar { dtype, .. } => dtype == wanted,
+            FunctionParam::Memory { .. } => false,
+        };
+        self.0.result == Some(result)
+            && self.0.params.len() == params.len()
+            && self.0.params.iter().zip(params).all(takes)
+    }
+
     /// A number that no other function of this process has.
     pub fn number(self) -> u64 {
         std::ptr::from_ref(self.0).addr() as u64

@@ -20,6 +20,7 @@ mod queues;
 mod registers;
 mod tile;
 mod transfer;
+mod user_function;
 mod walk;
 
 #[cfg(test)]

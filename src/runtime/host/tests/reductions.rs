@@ -271,7 +271,7 @@ fn row_kernels_store_over_the_reduced_axis() {
 #[test]
 fn every_fold_of_every_type() {
     for dtype in DType::ALL {
-        for op in ReduceOp::ALL.into_iter().filter(|op| op.accepts(dtype)) {
+        for op in ReduceOp::BUILT_IN.into_iter().filter(|op| op.accepts(dtype)) {
             let values: Vec<i64> = match dtype {
                 DType::Bool => vec![1, 1, 0, 1, 1, 1, 1],
                 _ => vec![3, 1, 2, 5, 1, 1, 2],
