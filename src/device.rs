@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::evaluate::Caches;
 use crate::graph::Storage;
+use crate::runtime::host::HostRuntime;
 use crate::runtime::pool::{Block, Pool};
 use crate::runtime::{Binaries, Download, Runtime, discover};
 
@@ -103,6 +104,12 @@ impl Device {
     /// The host CPU, which is always there.
     pub fn host() -> Result<Device> {
         Self::from_name("host")
+    }
+
+    /// The host, for an array that carries an error and has no other device.
+    pub(crate) fn nowhere() -> Device {
+        let own = || Self::new("host".into(), Arc::new(HostRuntime::new()), Vec::new(), Config::default());
+        Self::host().unwrap_or_else(|_| own())
     }
 
     /// The device named `cuda:N`, `opencl:N`, `cuda`, `opencl`, `host` or `auto`.

@@ -26,6 +26,8 @@ mod queue;
 
 mod launch;
 
+mod function;
+
 mod graph;
 
 mod fuse;
@@ -63,6 +65,7 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
+pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefinition, ReductionKernel, ScanKernel};
 pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
 pub use queue::{Event, Queue};
 

@@ -166,7 +166,7 @@ impl<T: Element> Array<T> {
     }
 
     /// An array that carries an error; or the one this array carries already, which was first.
-    fn fail<U: Element>(&self, error: Error, at: Place) -> Array<U> {
+    pub(crate) fn fail<U: Element>(&self, error: Error, at: Place) -> Array<U> {
         self.derive(if self.is_failed() { self.node.clone() } else { record::failed(error, U::DTYPE, at) })
     }
 

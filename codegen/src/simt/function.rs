@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::ir::{Body, Memory, Var};
-use crate::{DType, Dialect};
+use crate::DType;
 
 /// A function of a kernel: a handle that is as cheap to copy and compare as a number.
 ///
@@ -79,8 +79,6 @@ pub enum Code {
         names: Vec<String>,
         /// Statements, of which one is `return value;`.
         text: String,
-        /// The one dialect it is written for; `None` for both.
-        dialect: Option<Dialect>,
     },
 }
 
