@@ -26,6 +26,8 @@ mod queue;
 
 mod launch;
 
+mod module;
+
 mod graph;
 
 mod fuse;
@@ -63,7 +65,7 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
-pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
+pub use launch::{Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, ScalarArg, SliceArg, SliceMutArg, Struct};
 pub use queue::{Event, Queue};
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.

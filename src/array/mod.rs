@@ -31,6 +31,8 @@ mod fetch;
 
 mod together;
 
+mod kernel_arg;
+
 mod display;
 
 use std::borrow::Cow;
