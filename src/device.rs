@@ -50,7 +50,7 @@ pub struct Counters {
     /// Kernels whose binary came from disk, so that no compiler saw them. Not among `compiles`: the kernels made are the
     /// sum of both.
     pub disk_hits: u64,
-    /// Launches whose kernel was already compiled when their plan was made.
+    /// Launches whose kernel was already compiled when their plan was made, or when they were asked for.
     pub kernel_hits: u64,
     /// Evaluations whose plan was already made.
     pub plan_hits: u64,
@@ -169,9 +169,11 @@ impl Device {
             launches: self.inner.launches.load(Ordering::Relaxed),
             compiles: self.inner.compiles.load(Ordering::Relaxed),
             disk_hits: self.inner.disk_hits.load(Ordering::Relaxed),
-            kernel_hits: self.inner.caches.kernels.hits(),
+            kernel_hits: self.inner.caches.kernels.hits() + self.inner.caches.rust_kernels.hits(),
             plan_hits: self.inner.caches.plans.hits(),
-            evictions: self.inner.caches.kernels.evictions() + self.inner.caches.plans.evictions(),
+            evictions: self.inner.caches.kernels.evictions()
+                + self.inner.caches.plans.evictions()
+                + self.inner.caches.rust_kernels.evictions(),
             live_bytes: usage.live,
             peak_bytes: usage.peak,
             pooled_bytes: usage.pooled,
@@ -258,6 +260,13 @@ impl Device {
         let _span = tracing::debug_span!("transfer", direction = "to_host", bytes = target.len()).entered();
         check::resolve(self, storage)?;
         self.runtime().download(block_of(storage)?.memory()?, offset, target)
+    }
+
+    /// Copies device memory on the device, in order with all other work on it.
+    pub(crate) fn copy_memory(&self, from: &dyn Storage, to: &dyn Storage, bytes: usize) -> Result<()> {
+        let mut copied = vec![0; bytes];
+        self.download(from, 0, &mut copied)?;
+        self.runtime().upload(&copied, block_of(to)?.memory()?, 0)
     }
 
     /// Begins to copy device bytes from `offset` on to the host, after all work submitted so far. There is at least one.

@@ -17,6 +17,7 @@ use crate::fuse::{self, Limits};
 use crate::graph::canonical::{Canonical, PromisedNodes, Signature, Source, canonicalize, canonicalize_given};
 use crate::graph::stages::{Stage, stages_before};
 use crate::graph::{Node, Op, Snapshot, Storage, strided};
+use crate::launch::{RustKernel, RustKernelKey};
 use crate::lower::Scratch;
 use crate::plan::{Plan, Slot, Step, make_plan};
 use crate::runtime::pool::Block;
@@ -28,12 +29,18 @@ pub struct Caches {
     pub plans: Cache<Signature, Arc<Plan>>,
     /// Compiled kernels, by the whole kernel and its schedule. Device and options are fixed for the life of the cache.
     pub kernels: Cache<KernelKey, Arc<dyn Executable>>,
+    /// Compiled kernels written in Rust, by their type and whether they check indices.
+    pub rust_kernels: Cache<RustKernelKey, Arc<RustKernel>>,
 }
 
 impl Caches {
     /// Empty caches of the configured sizes.
     pub fn new(config: &Config) -> Self {
-        Self { plans: Cache::new(config.plan_cache), kernels: Cache::new(config.kernel_cache) }
+        Self {
+            plans: Cache::new(config.plan_cache),
+            kernels: Cache::new(config.kernel_cache),
+            rust_kernels: Cache::new(config.kernel_cache),
+        }
     }
 }
 

@@ -28,6 +28,8 @@ mod launch;
 
 mod function;
 
+mod module;
+
 mod graph;
 
 mod fuse;
@@ -66,7 +68,9 @@ pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16}
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
 pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefinition, ReductionKernel, ScanKernel};
-pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
+pub use launch::{
+    Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
+};
 pub use queue::{Event, Queue};
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.

@@ -31,6 +31,8 @@ mod fetch;
 
 mod together;
 
+mod kernel_arg;
+
 mod display;
 
 use std::borrow::Cow;
@@ -155,7 +157,6 @@ impl<T: Element> Array<T> {
         Self { node, device, element: PhantomData }
     }
 
-    #[cfg(test)]
     pub(crate) fn node(&self) -> &Arc<Node> {
         &self.node
     }

@@ -156,7 +156,7 @@ pub struct Launch {
 /// What a recorded launch does once its inputs are there. The runtime's side implements it; the graph only keeps it.
 pub trait Call: Send + Sync + fmt::Debug {
     /// The kernel's name.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Launches it: `inputs` hold the inputs' elements in row-major order from the first byte on. Gives the outputs' memory.
     fn run(&self, inputs: &[Arc<dyn Storage>]) -> Result<Vec<Arc<dyn Storage>>, Error>;
@@ -183,7 +183,7 @@ impl Op {
             Op::Reduce(op, _) => op.name(),
             Op::Gather(gather) => gather.op,
             Op::SliceAssign(_) => "slice_assign",
-            Op::Launch(launch) => launch.call.name(),
+            Op::Launch(_) => "launch",
             Op::Output(_) => "output",
             Op::Failed(_) => "failed",
         }

@@ -200,17 +200,8 @@ impl Build {
             Stmt::Let(thread, Expr::Builtin(Builtin::ThreadIndex(0))),
             Stmt::Let(row, div(read(group), read(sizes.chunks))),
             Stmt::Let(part, rem(read(group), read(sizes.chunks))),
-            Stmt::Let(
-                first,
-                add(mul(read(row), read(sizes.length)), mul(read(part), number(chunk))),
-            ),
-            Stmt::Let(
-                count,
-                least(
-                    sub(read(sizes.length), mul(read(part), number(chunk))),
-                    number(chunk),
-                ),
-            ),
+            Stmt::Let(first, add(mul(read(row), read(sizes.length)), mul(read(part), number(chunk)))),
+            Stmt::Let(count, least(sub(read(sizes.length), mul(read(part), number(chunk))), number(chunk))),
             // In: neighbouring threads take neighbouring elements; past the end the identity, which changes nothing.
             Stmt::For {
                 var: k,
@@ -314,7 +305,8 @@ impl Build {
 
 /// The thread's number in the grid.
 fn grid_index() -> Expr {
-    let [group, size, thread] = [Builtin::GroupIndex(0), Builtin::GroupSize(0), Builtin::ThreadIndex(0)].map(Expr::Builtin);
+    let [group, size, thread] =
+        [Builtin::GroupIndex(0), Builtin::GroupSize(0), Builtin::ThreadIndex(0)].map(Expr::Builtin);
     add(mul(group, size), thread)
 }
 

@@ -13,12 +13,13 @@ use smallvec::SmallVec;
 use self::kernels::{By, EACH, THREADS, Variant, Work};
 use super::definition::CombineFunction;
 use crate::array::Array;
+use crate::buffer::MemFlags;
 use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::{Error, Place, Result};
 use crate::graph::op::Call;
 use crate::graph::{Storage, record};
-use crate::launch::{BuiltKernel, run_built};
+use crate::launch::{Arg, ArgKind, Launch, RustSource, SliceOf};
 use crate::shape::{Shape, resolve_axis};
 
 impl<T: Element> Array<T> {
@@ -122,7 +123,7 @@ impl fmt::Debug for Scan {
 }
 
 impl Call for Scan {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 
@@ -140,7 +141,7 @@ impl Call for Scan {
             works.push(Work::Fold);
         }
         works.push(Work::Scan { is_exclusive: self.is_exclusive, has_before: count > 1 });
-        let source = |work| Ok(self.built(by, work).source(&self.device)?);
+        let source = |work| self.kernel(by, work).source(&self.device);
         works.into_iter().map(source).collect::<Result<Vec<String>>>().map(|sources| sources.join("\n"))
     }
 }
@@ -153,7 +154,8 @@ impl Scan {
         let before = match chunks.count {
             1 => None,
             count => {
-                let results = self.launch(&chunks, Work::Fold, space, source, None, space.rows * count * space.inner)?;
+                let results =
+                    self.launch(&chunks, Work::Fold, space, source, None, space.rows * count * space.inner)?;
                 let folded = Space { length: count, ..space };
                 Some(self.scan(&results, folded, true)?)
             }
@@ -173,13 +175,16 @@ impl Scan {
     ) -> Result<Arc<dyn Storage>> {
         let target: Arc<dyn Storage> = self.device.allocate(results * self.identity.dtype().size_bytes())?;
         let elements = space.rows * space.length * space.inner;
-        let mut slices = SmallVec::<[(&dyn Storage, usize, bool); 3]>::new();
-        slices.push((&**source, elements, false));
-        if let Some(before) = before {
-            slices.push((&**before, space.rows * chunks.count * space.inner, false));
+        let slice = |storage: &Arc<dyn Storage>, len: usize, is_mut: bool| {
+            let (device, dtype, flags) = (self.device.clone(), self.identity.dtype(), MemFlags::READ_WRITE);
+            Arg(ArgKind::Slice(SliceOf { device, storage: storage.clone(), dtype, start: 0, len, is_mut, flags }))
+        };
+        let mut arguments = vec![slice(source, elements, false)];
+        arguments.extend(before.map(|before| slice(before, space.rows * chunks.count * space.inner, false)));
+        arguments.push(slice(&target, results, true));
+        for size in [space.length, chunks.length, chunks.count, space.inner] {
+            arguments.push(Arg(ArgKind::Scalar((size as u64).to_scalar())));
         }
-        slices.push((&*target, results, true));
-        let sizes = [space.length, chunks.length, chunks.count, space.inner].map(|size| size as u64);
         let (groups, threads) = match chunks.by {
             By::Group => (space.rows * chunks.count, THREADS),
             By::Thread => {
@@ -187,12 +192,12 @@ impl Scan {
                 ((space.rows * chunks.count * space.inner).div_ceil(threads), threads)
             }
         };
-        run_built(&self.device, &self.built(chunks.by, work), groups, threads, &slices, &sizes)?;
+        Launch::of_source(self.kernel(chunks.by, work), arguments).launch(groups, threads)?;
         Ok(target)
     }
 
-    fn built(&self, by: By, work: Work) -> BuiltKernel {
-        BuiltKernel::Scan(Variant { combine: self.combine, identity: self.identity, by, work })
+    fn kernel(&self, by: By, work: Work) -> RustSource {
+        RustSource::Scan(Variant { combine: self.combine, identity: self.identity, by, work })
     }
 }
 
