@@ -64,7 +64,7 @@ pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16}
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
 pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
-pub use queue::{Event, Queue};
+pub use queue::{Event, EventFuture, Queue};
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;
