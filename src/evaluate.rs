@@ -134,9 +134,18 @@ fn launch(
     let scratch = step.scratch.iter().map(|scratch| scratch_memory(device, scratch));
     let scratch = scratch.collect::<Result<SmallVec<[Arc<Block>; 2]>>>()?;
     let mut buffers: SmallVec<[&dyn Memory; 8]> = SmallVec::new();
+    // Data that other queues use too. Only leaves can be: all else was made here.
+    let mut shared: SmallVec<[&Block; 2]> = SmallVec::new();
     for slot in &step.buffers {
         buffers.push(match slot {
-            Slot::Leaf(leaf) => block_of(&*graph.leaves[*leaf as usize])?.memory()?,
+            Slot::Leaf(leaf) => {
+                let block = block_of(&*graph.leaves[*leaf as usize])?;
+                if block.uses().is_tracked() {
+                    await_others(device, block)?;
+                    shared.push(block);
+                }
+                block.memory()?
+            }
             Slot::Value(value) => block_of(&**value_of(values, *value)?)?.memory()?,
             Slot::Notes => match notes {
                 Some(notes) => notes.memory()?,
@@ -157,11 +166,19 @@ fn launch(
     };
     device.runtime().launch(&*step.executable, &arguments)?;
     device.count_launch();
+    shared.iter().for_each(|block| block.uses().after_main(false));
     if let Some(start) = start {
         device.synchronize()?;
         span.record("device_us", start.elapsed().as_micros() as u64);
     }
     Ok(())
+}
+
+/// Has lazy work wait for what other queues write to a block that it reads.
+#[cold]
+fn await_others(device: &Device, block: &Block) -> Result<()> {
+    let queues = device.runtime().queues();
+    block.uses().before_main(false, &mut |mark| queues.wait(queues.main_queue(), mark))
 }
 
 /// Memory for one launch. It goes back to the pool once that is submitted.

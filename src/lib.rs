@@ -71,7 +71,7 @@ pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefin
 pub use launch::{
     Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
 };
-pub use queue::{Event, Queue};
+pub use queue::{Event, EventFuture, Queue};
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;
