@@ -8,7 +8,7 @@ use crate::{DType, Dialect};
 
 /// A section, in the order they are written: later ones call earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Section {
+pub(crate) enum Section {
     Base,
     Double,
     Integers,
@@ -59,7 +59,7 @@ impl Section {
 
 /// What a kernel uses of the prelude: sections, and of those that are macros the lines that define functions by them.
 #[derive(Default)]
-pub(super) struct Prelude {
+pub(crate) struct Prelude {
     used: BTreeMap<Section, Vec<String>>,
 }
 
@@ -101,11 +101,6 @@ impl Prelude {
         self.section(Section::Double);
         self.define(Section::MathCpu, line);
         function
-    }
-
-    /// True where a section is used.
-    pub fn uses(&self, section: Section) -> bool {
-        self.used.contains_key(&section)
     }
 
     /// The text to put before the kernel; empty where it uses nothing.

@@ -3,7 +3,7 @@
 
 /// How tightly an expression binds, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Binding {
+pub(crate) enum Binding {
     Choice,
     BitOr,
     BitXor,
@@ -18,7 +18,7 @@ pub(super) enum Binding {
 
 /// A C expression.
 #[derive(Clone, Debug)]
-pub(super) struct Text {
+pub(crate) struct Text {
     pub code: String,
     pub binding: Binding,
 }

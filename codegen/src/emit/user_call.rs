@@ -1,18 +1,18 @@
 //! Functions of the user's in kernels of the engine.
 
-use super::Emitter;
+use super::arithmetic::Arithmetic;
 use super::text::Text;
 use crate::Scalar;
 use crate::simt::Function;
 
-impl Emitter<'_> {
+impl Arithmetic {
     /// The value of a function; its definition comes before the kernel.
-    pub(super) fn user_call(&mut self, function: Function, arguments: &[&Text]) -> Text {
+    pub fn user_call(&mut self, function: Function, arguments: &[&Text]) -> Text {
         Text::call(function.name(), arguments)
     }
 
     /// A constant.
-    pub(super) fn literal(&self, value: Scalar) -> String {
+    pub fn literal(&self, value: Scalar) -> String {
         format!("{:?}", value.bits())
     }
 }

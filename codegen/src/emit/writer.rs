@@ -1,10 +1,10 @@
 //! Lines of C, indented by the braces around them.
 
 /// The longest line written where there is a choice.
-pub(super) const LINE: usize = 110;
+pub(crate) const LINE: usize = 110;
 
 #[derive(Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     text: String,
     depth: usize,
 }
