@@ -25,6 +25,11 @@ impl Arithmetic {
         }
     }
 
+    /// The language.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// An element in memory as a value.
     pub fn decoded(&mut self, dtype: DType, element: Text) -> Text {
         if !dtype.is_half() {
@@ -65,9 +70,15 @@ impl Arithmetic {
         if self.dialect == Dialect::OpenClC {
             let switch = if contraction { "ON" } else { "OFF" };
             head.push_str(&format!("#pragma OPENCL FP_CONTRACT {switch}\n"));
-            let uses_f64 = |text: &str| text.contains("double") || text.contains("f64");
-            if uses_f64(&prelude) || uses_f64(code) {
+            let uses = |word: &str| prelude.contains(word) || code.contains(word);
+            if uses("double") || uses("f64") {
                 head.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+            }
+            if ["atom_add", "atom_sub", "atom_xchg", "atom_cmpxchg"].into_iter().any(uses) {
+                head.push_str("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n");
+            }
+            if ["atom_min", "atom_max", "atom_and", "atom_or", "atom_xor"].into_iter().any(uses) {
+                head.push_str("#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n");
             }
             head.push('\n');
         }
