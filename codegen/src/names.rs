@@ -20,6 +20,11 @@ const RESERVED: &[&str] = &[
     "unsigned", "ushort", "using", "vector", "virtual", "void", "volatile", "while", "write_only", "xor",
 ];
 
+/// True for a word that no name may be.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
 /// The name a kernel is emitted under: its own, unless that cannot stand at the top of a source.
 pub(crate) fn entry_name(name: &str) -> String {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';

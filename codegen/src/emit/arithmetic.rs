@@ -4,6 +4,7 @@
 use super::prelude::Prelude;
 use super::text::{Binding, Text};
 use crate::dialect::Spelling;
+use crate::simt::emit::Functions;
 use crate::{DType, Dialect};
 
 /// Writes operations on values, and notes what they need of the prelude.
@@ -12,6 +13,8 @@ pub(crate) struct Arithmetic {
     pub(super) cpu_math: bool,
     pub(super) words: &'static Spelling,
     pub prelude: Prelude,
+    /// Functions of the user's that are defined in the prelude.
+    pub(super) functions: Functions,
 }
 
 impl Arithmetic {
@@ -22,7 +25,13 @@ impl Arithmetic {
             cpu_math: cpu_math && dialect == Dialect::OpenClC,
             words: dialect.spelling(),
             prelude: Prelude::default(),
+            functions: Functions::default(),
         }
+    }
+
+    /// The language.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// An element in memory as a value.
@@ -65,9 +74,15 @@ impl Arithmetic {
         if self.dialect == Dialect::OpenClC {
             let switch = if contraction { "ON" } else { "OFF" };
             head.push_str(&format!("#pragma OPENCL FP_CONTRACT {switch}\n"));
-            let uses_f64 = |text: &str| text.contains("double") || text.contains("f64");
-            if uses_f64(&prelude) || uses_f64(code) {
+            let uses = |word: &str| prelude.contains(word) || code.contains(word);
+            if uses("double") || uses("f64") {
                 head.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+            }
+            if ["atom_add", "atom_sub", "atom_xchg", "atom_cmpxchg"].into_iter().any(uses) {
+                head.push_str("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n");
+            }
+            if ["atom_min", "atom_max", "atom_and", "atom_or", "atom_xor"].into_iter().any(uses) {
+                head.push_str("#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n");
             }
             head.push('\n');
         }

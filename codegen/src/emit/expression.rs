@@ -114,7 +114,7 @@ impl Emitter<'_> {
 
 impl DType {
     /// The type whose bits lie in memory.
-    pub(super) const fn storage(self) -> DType {
+    pub(crate) const fn storage(self) -> DType {
         match self {
             DType::Bool => DType::U8,
             DType::F16 | DType::BF16 => DType::U16,

@@ -1,6 +1,6 @@
 //! The pieces of the prelude that one kernel uses. A run-time compiler's time counts, so nothing else is put in its source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lazuli_kernels::prelude as sections;
 
@@ -24,6 +24,9 @@ pub(crate) enum Section {
     LastGroup,
     AwaitGroups,
     Indices,
+    Atomics,
+    Note,
+    Checked,
 }
 
 impl Section {
@@ -53,6 +56,11 @@ impl Section {
             (Section::LastGroup, Dialect::CudaC) => sections::LAST_GROUP_CUDA_C,
             (Section::AwaitGroups, _) => sections::AWAIT_GROUPS_CUDA_C,
             (Section::Indices, _) => sections::INDICES,
+            (Section::Atomics, Dialect::OpenClC) => sections::ATOMICS_OPENCL_C,
+            (Section::Atomics, Dialect::CudaC) => sections::ATOMICS_CUDA_C,
+            (Section::Note, Dialect::OpenClC) => sections::NOTE_OPENCL_C,
+            (Section::Note, Dialect::CudaC) => sections::NOTE_CUDA_C,
+            (Section::Checked, _) => sections::CHECKED,
         }
     }
 }
@@ -61,6 +69,10 @@ impl Section {
 #[derive(Default)]
 pub(crate) struct Prelude {
     used: BTreeMap<Section, Vec<String>>,
+    /// Words of the vocabulary that the kernel itself is written in.
+    words: BTreeSet<&'static str>,
+    /// Functions that the kernel calls, callees first.
+    definitions: String,
 }
 
 impl Prelude {
@@ -83,6 +95,21 @@ impl Prelude {
     pub fn dtype(&mut self, dtype: DType) -> &'static str {
         self.section(if dtype == DType::F64 { Section::Double } else { Section::Base });
         dtype.name()
+    }
+
+    /// Uses a word of the vocabulary outside of the prelude; returns it.
+    pub fn word(&mut self, word: &'static str) -> &'static str {
+        self.section(Section::Base);
+        self.section(Section::Double);
+        self.words.insert(word);
+        word
+    }
+
+    /// Puts a function, which may be written in the vocabulary, after all those of the prelude.
+    pub fn define_function(&mut self, text: &str) {
+        self.section(Section::Base);
+        self.section(Section::Double);
+        self.definitions.push_str(text);
     }
 
     /// Uses f16's or bf16's conversions; returns the name their functions begin with.
@@ -123,10 +150,12 @@ impl Prelude {
             }
             lines.iter().for_each(|line| push_line(&mut functions, line));
         }
+        functions.push_str(&self.definitions);
         let mut text = String::new();
         for section in self.used.keys().filter(|section| section.is_vocabulary()) {
             for line in section.text(dialect).lines().filter(|line| is_code(line)) {
-                if functions.contains(defined_word(line)) {
+                let word = defined_word(line);
+                if functions.contains(word) || self.words.contains(word) {
                     push_line(&mut text, line);
                 }
             }

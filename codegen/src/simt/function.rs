@@ -112,6 +112,11 @@ impl Function {
             && self.0.params.iter().zip(params).all(takes)
     }
 
+    /// What it is.
+    pub fn definition(self) -> &'static Definition {
+        self.0
+    }
+
     /// A number that no other function of this process has.
     pub fn number(self) -> u64 {
         std::ptr::from_ref(self.0).addr() as u64
