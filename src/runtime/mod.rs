@@ -5,6 +5,9 @@
 pub mod bytes;
 pub mod explicit;
 pub mod host;
+pub mod mapping;
+pub mod owned_bytes;
+pub mod pinned;
 pub mod pool;
 pub mod uses;
 

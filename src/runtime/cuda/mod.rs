@@ -14,10 +14,12 @@ mod mark;
 mod memory;
 mod modules;
 mod nvrtc;
+mod pinned;
 mod program;
 mod queue;
 mod queues;
 mod staging;
+mod transfer;
 
 #[cfg(test)]
 mod tests;
