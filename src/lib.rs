@@ -66,7 +66,9 @@ pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16}
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
 pub use launch::{Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, ScalarArg, SliceArg, SliceMutArg, Struct};
+pub use module::{Function, Global, Language, Module, ModuleBuilder, Occupancy};
 pub use queue::{Event, Queue};
+pub use runtime::explicit::KernelAttributes;
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;

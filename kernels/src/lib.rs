@@ -46,4 +46,8 @@ pub mod prelude {
     pub const AWAIT_GROUPS_CUDA_C: &str = include_str!("../prelude/await_groups_cuda_c.h");
     /// Elements as indices, checked.
     pub const INDICES: &str = include_str!("../prelude/indices.h");
+    /// Kernels, indices, memory of groups and atomics in OpenCL C, for sources that users write once; needs [`OPENCL_C`].
+    pub const PORTABLE_OPENCL_C: &str = include_str!("../prelude/portable_opencl_c.h");
+    /// Kernels, indices, memory of groups and atomics in CUDA C, for sources that users write once; needs [`CUDA_C`].
+    pub const PORTABLE_CUDA_C: &str = include_str!("../prelude/portable_cuda_c.h");
 }
