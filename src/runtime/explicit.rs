@@ -164,6 +164,11 @@ pub trait Modules: Send + Sync {
     /// Groups of so many threads that one compute unit runs at once.
     fn groups_per_unit(&self, kernel: &dyn RawKernel, threads: u32, local_bytes: u32) -> Result<u32>;
 
+    /// Threads that one compute unit could run at once, where the device tells it.
+    fn threads_per_unit(&self) -> Option<u32> {
+        None
+    }
+
     /// The group size at which the most threads run at once.
     fn suggested_threads(&self, kernel: &dyn RawKernel) -> Result<u32>;
 }
