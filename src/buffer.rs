@@ -11,7 +11,8 @@ use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::graph::{Node, Storage};
-use crate::shape::Order;
+use crate::launch::SliceOf;
+use crate::shape::{Order, Shape};
 
 bitflags! {
     /// How a [`Buffer`] is made and used: OpenCL's flags, with their meaning and bits.
@@ -124,6 +125,30 @@ impl<T: Element> Buffer<T> {
             return Err(Error::HostData { op: "Buffer::copy_to_host", what });
         }
         download(&self.device, &*self.storage, 0, target)
+    }
+
+    /// The elements, for a kernel that reads them.
+    pub(crate) fn kernel_slice(&self) -> SliceOf {
+        SliceOf {
+            device: self.device.clone(),
+            storage: self.storage.clone(),
+            dtype: T::DTYPE,
+            start: 0,
+            len: self.len,
+            is_mut: false,
+            flags: self.flags,
+        }
+    }
+
+    /// The elements, for a kernel that writes them: in memory that no array reads, for which they are copied first where one
+    /// does.
+    pub(crate) fn kernel_slice_mut(&mut self) -> Result<SliceOf> {
+        if Arc::strong_count(&self.storage) > 1 {
+            let shape = Shape::from_slice(&[self.len]);
+            let node = Node::leaf(self.storage.clone(), shape, T::DTYPE, Order::RowMajor, Location::caller());
+            self.storage = Array::<T>::from_node(node, &self.device).exclusive()?;
+        }
+        Ok(SliceOf { is_mut: true, ..self.kernel_slice() })
     }
 }
 

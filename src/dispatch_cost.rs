@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::evaluate;
 use crate::graph::Storage;
 use crate::graph::canonical::canonicalize;
-use crate::runtime::explicit::{Modules, Queue, Queues};
+use crate::runtime::explicit::{Mark, Modules, Queue, Queues};
 use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
 use crate::{Array, Config, Device};
 
@@ -41,6 +41,22 @@ impl Queue for NullQueues {}
 impl Queues for NullQueues {
     fn main_queue(&self) -> &dyn Queue {
         self
+    }
+
+    fn new_queue(&self) -> Result<Arc<dyn Queue>> {
+        Ok(Arc::new(NullQueues))
+    }
+
+    fn synchronize_queue(&self, _: &dyn Queue) -> Result<()> {
+        Ok(())
+    }
+
+    fn record(&self, _: &dyn Queue, _: bool) -> Result<Arc<dyn Mark>> {
+        unreachable!("nothing here uses a second queue")
+    }
+
+    fn wait(&self, _: &dyn Queue, _: &dyn Mark) -> Result<()> {
+        unreachable!("nothing here uses a second queue")
     }
 }
 

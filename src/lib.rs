@@ -26,6 +26,10 @@ mod queue;
 
 mod launch;
 
+mod function;
+
+mod module;
+
 mod graph;
 
 mod fuse;
@@ -63,8 +67,11 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
-pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
-pub use queue::{Event, Queue};
+pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefinition, ReductionKernel, ScanKernel};
+pub use launch::{
+    Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
+};
+pub use queue::{Event, EventFuture, Queue};
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;

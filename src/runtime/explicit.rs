@@ -157,8 +157,35 @@ pub trait Modules: Send + Sync {
     fn suggested_threads(&self, kernel: &dyn RawKernel) -> Result<u32>;
 }
 
-/// Queues and what is submitted to them beside kernels.
+/// A place in a queue, which is reached once all that was submitted before it is done.
+pub trait Mark: Any + Send + Sync {
+    /// True once it is reached. Errors: `Driver`, where what was before it failed.
+    fn is_done(&self) -> Result<bool>;
+
+    /// Waits until it is reached. Errors: as `is_done`.
+    fn wait(&self) -> Result<()>;
+
+    /// Nanoseconds on the device from an earlier mark of the same runtime to this one, both reached; negative where the other
+    /// is the later one. None where one of them was recorded without its time.
+    fn nanoseconds_since(&self, earlier: &dyn Mark) -> Result<Option<i64>>;
+}
+
+/// Queues and what is submitted to them beside kernels. What is called here is in order with the other work of the same queue
+/// only: the caller orders it with other queues' work.
 pub trait Queues: Send + Sync {
     /// The queue that lazy work, uploads and downloads go to.
     fn main_queue(&self) -> &dyn Queue;
+
+    /// Another queue. Dropped, it lets what was submitted to it finish.
+    fn new_queue(&self) -> Result<Arc<dyn Queue>>;
+
+    /// Waits until all that was submitted to a queue is done, and reports its faults.
+    fn synchronize_queue(&self, queue: &dyn Queue) -> Result<()>;
+
+    /// Marks the place after all that was submitted so far, and sees to it that the device gets there without anybody waiting.
+    /// `is_timed`: with the time at which it is reached, where the queue keeps times.
+    fn record(&self, queue: &dyn Queue, is_timed: bool) -> Result<Arc<dyn Mark>>;
+
+    /// What is submitted to the queue from now on begins once the mark, of any queue of this runtime, is reached.
+    fn wait(&self, queue: &dyn Queue, mark: &dyn Mark) -> Result<()>;
 }

@@ -6,6 +6,7 @@ pub mod bytes;
 pub mod explicit;
 pub mod host;
 pub mod pool;
+pub mod uses;
 
 pub mod discover;
 

@@ -89,6 +89,10 @@ impl Emitter<'_> {
                 Text::choice(self.value(*condition), self.value(*on_true), self.value(*on_false))
             }
             Expr::Cast(a) => self.arithmetic.cast(self.dtype(*a), dtype, &self.value(*a).clone()),
+            Expr::Call(function, arguments) => {
+                let values: Vec<Text> = arguments.iter().map(|var| self.value(*var).clone()).collect();
+                self.arithmetic.user_call(*function, &values.iter().collect::<Vec<_>>())
+            }
         }
     }
 

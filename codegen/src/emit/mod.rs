@@ -23,6 +23,7 @@ mod rows;
 mod serial;
 pub(crate) mod text;
 mod tile;
+mod user_call;
 mod walk;
 pub(crate) mod writer;
 

@@ -127,6 +127,9 @@ impl Arithmetic {
             ReduceOp::Prod if has_compound => format!("{to} *= {};", value.code),
             ReduceOp::Any => format!("{to} |= {};", value.code),
             ReduceOp::All => format!("{to} &= {};", value.code),
+            ReduceOp::Custom(combiner) => {
+                format!("{to} = {};", self.user_call(combiner.function, &[accumulator, value]).code)
+            }
             ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => {
                 let op = match op {
                     ReduceOp::Sum => BinaryOp::Add,
@@ -153,6 +156,7 @@ impl Arithmetic {
             ReduceOp::Max => self.least(dtype),
             ReduceOp::Any => "false".to_owned(),
             ReduceOp::All => "true".to_owned(),
+            ReduceOp::Custom(combiner) => self.literal(combiner.identity),
         }
     }
 

@@ -110,5 +110,6 @@ fn fold_word(op: ReduceOp) -> &'static str {
         ReduceOp::Max => "highest",
         ReduceOp::Any => "some",
         ReduceOp::All => "every",
+        ReduceOp::Custom(_) => "folded",
     }
 }

@@ -10,6 +10,7 @@ mod fault;
 mod handles;
 mod launch;
 mod libraries;
+mod mark;
 mod memory;
 mod modules;
 mod nvrtc;

@@ -20,6 +20,7 @@ mod queues;
 mod registers;
 mod tile;
 mod transfer;
+mod user_function;
 mod walk;
 
 #[cfg(test)]
@@ -46,7 +47,7 @@ pub struct HostRuntime {
 
 impl HostRuntime {
     /// The host is always there.
-    pub fn new() -> Result<Self> {
+    pub fn new() -> Self {
         let facts = DeviceFacts {
             name: processor_name().unwrap_or_else(|| std::env::consts::ARCH.into()),
             is_cpu: true,
@@ -60,7 +61,7 @@ impl HostRuntime {
             cooperation: Cooperation::LastGroup,
             compiler: "host".into(),
         };
-        Ok(Self { facts, main: HostQueue })
+        Self { facts, main: HostQueue }
     }
 }
 
