@@ -5,9 +5,13 @@ use std::sync::Arc;
 use lazuli_codegen::simt::Function;
 
 use super::ops::user::VectorFunction;
+use super::simt::HostFunction;
 use crate::error::{Error, Result};
 
 /// The function, to be run for many elements at once. Errors: `Unsupported` for source text, which the host does not compile.
 pub fn vector_function(function: Function) -> Result<Arc<dyn VectorFunction>> {
-    Err(Error::Unsupported { device: "host".into(), what: format!("function {}", function.name()) })
+    match HostFunction::new(function) {
+        Ok(lowered) => Ok(Arc::new(lowered)),
+        Err(what) => Err(Error::Unsupported { device: "host".into(), what }),
+    }
 }
