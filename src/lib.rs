@@ -77,7 +77,9 @@ pub use launch::{
     Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
 };
 pub use lazuli_macros::{device, elementwise, kernel};
+pub use module::{Function, Global, Language, Module, ModuleBuilder, Occupancy};
 pub use queue::{Event, EventFuture, Queue};
+pub use runtime::explicit::KernelAttributes;
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;

@@ -18,6 +18,7 @@ mod program;
 mod queue;
 mod queues;
 mod registers;
+mod simt;
 mod tile;
 mod transfer;
 mod user_function;
