@@ -74,7 +74,8 @@ fn hist(x: &[u32], h: &mut [u32]) {
         atomic_add(&mut local[(x[i] & 255) as usize], 1);
     }
     barrier();
-    let before = atomic_add(&mut h[0], sum(&[1.0f32], 1) as u32);
+    let t = [1.0f32];
+    atomic_add(&mut h[0], sum(&t, 1) as u32);
 }
 
 #[test]
