@@ -38,4 +38,5 @@ mod layouts;
 mod properties;
 
 mod poclcount;
+mod recorded_launches;
 mod source_functions;
