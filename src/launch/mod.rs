@@ -1,6 +1,7 @@
 //! Launches over a grid of the caller's: of a function of a [`Module`](crate::Module), or of a kernel written in Rust.
 
 mod arg;
+mod buffer_slice;
 mod dim;
 
 pub use arg::{Arg, ScalarArg, SliceArg, SliceMutArg};

@@ -38,3 +38,5 @@ mod layouts;
 mod properties;
 
 mod poclcount;
+
+mod queues;
