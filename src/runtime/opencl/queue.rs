@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, create_command_queue, finish, flush, release_command_queue};
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, finish, flush, release_command_queue};
 use opencl3::types::{cl_command_queue, cl_event, cl_int};
 
 use super::fault;
@@ -37,7 +37,10 @@ impl OpenClQueue {
             reason = "the newer call is missing from OpenCL 1.2 drivers, and this one is in all of them"
         )]
         // SAFETY: the context was made of this device, and lives as long as the handles.
-        let queue = unsafe { create_command_queue(handles.context, handles.device, CL_QUEUE_PROFILING_ENABLE) };
+        let queue = unsafe {
+            let (context, device) = (handles.context, handles.device);
+            opencl3::command_queue::create_command_queue(context, device, CL_QUEUE_PROFILING_ENABLE)
+        };
         let queue = queue.map_err(|code| fault::driver(&handles.name, "clCreateCommandQueue", code))?;
         Ok(Self { queue, handles: handles.clone(), is_own: true })
     }
