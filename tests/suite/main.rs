@@ -35,6 +35,9 @@ mod gather;
 mod statistics;
 
 mod layouts;
+
+mod module;
+
 mod properties;
 
 mod poclcount;
