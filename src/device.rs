@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use crate::cache::disk::DiskStore;
 use crate::check;
@@ -11,8 +11,11 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::evaluate::Caches;
 use crate::graph::Storage;
+use crate::queue::{Queue, Work};
+use crate::runtime::explicit::{self, Mark};
+use crate::runtime::host::HostRuntime;
 use crate::runtime::pool::{Block, Pool};
-use crate::runtime::{Binaries, Download, Runtime, discover};
+use crate::runtime::{Binaries, Download, Memory, Runtime, discover};
 
 /// A device: a CUDA GPU, an OpenCL device or the host CPU, opened for computing.
 ///
@@ -33,9 +36,18 @@ struct Inner {
     pool: Arc<Pool>,
     config: Config,
     caches: Caches,
+    queues: Mutex<Queues>,
     launches: AtomicU64,
     compiles: AtomicU64,
     disk_hits: AtomicU64,
+}
+
+/// The queues of a device beside the main one.
+#[derive(Default)]
+struct Queues {
+    live: Vec<Weak<dyn explicit::Queue>>,
+    /// The ends of those that were dropped with work under way.
+    retired: Vec<Arc<dyn Mark>>,
 }
 
 /// What a device has done so far, and the memory it holds.
@@ -103,6 +115,12 @@ impl Device {
     /// The host CPU, which is always there.
     pub fn host() -> Result<Device> {
         Self::from_name("host")
+    }
+
+    /// The host, for an array that carries an error and has no other device.
+    pub(crate) fn nowhere() -> Device {
+        let own = || Self::new("host".into(), Arc::new(HostRuntime::new()), Vec::new(), Config::default());
+        Self::host().unwrap_or_else(|_| own())
     }
 
     /// The device named `cuda:N`, `opencl:N`, `cuda`, `opencl`, `host` or `auto`.
@@ -173,11 +191,29 @@ impl Device {
         }
     }
 
-    /// Waits until everything submitted to the device is done.
+    /// Waits until everything submitted to the device is done, on all its queues.
     ///
     /// Errors: `Driver`, where a launch failed on the device.
     pub fn synchronize(&self) -> Result<()> {
-        self.inner.runtime.synchronize()
+        self.inner.runtime.synchronize()?;
+        let (live, retired): (Vec<_>, Vec<_>) = {
+            let mut queues = self.queues();
+            (queues.live.iter().filter_map(Weak::upgrade).collect(), std::mem::take(&mut queues.retired))
+        };
+        retired.iter().try_for_each(|end| end.wait())?;
+        live.iter().try_for_each(|queue| self.runtime().queues().synchronize_queue(&**queue))
+    }
+
+    /// A queue beside the one of lazy work; a device may have any number of them.
+    ///
+    /// Errors: `Driver`.
+    #[doc(alias = "stream")]
+    pub fn queue(&self) -> Result<Queue> {
+        let queue = Queue::new(self)?;
+        let mut queues = self.queues();
+        queues.live.retain(|queue| queue.strong_count() > 0);
+        queues.live.push(Arc::downgrade(queue.raw()));
+        Ok(queue)
     }
 
     /// True once the device has met a fault that it does not recover from: every call on it, and every array on it that is not
@@ -208,6 +244,7 @@ impl Device {
             name,
             runtime,
             caches: Caches::new(&config),
+            queues: Mutex::default(),
             config,
             launches: AtomicU64::new(0),
             compiles: AtomicU64::new(0),
@@ -236,9 +273,31 @@ impl Device {
         self.inner.disk_hits.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Takes leave of a queue that is about to be dropped; `end` marks the end of what was submitted to it.
+    pub(crate) fn retire_queue(&self, queue: &Arc<dyn explicit::Queue>, end: Arc<dyn Mark>) {
+        let mut queues = self.queues();
+        queues.live.retain(|live| !std::ptr::addr_eq(live.as_ptr(), Arc::as_ptr(queue)));
+        queues.retired.retain(|end| !matches!(end.is_done(), Ok(true)));
+        queues.retired.push(end);
+    }
+
+    fn queues(&self) -> std::sync::MutexGuard<'_, Queues> {
+        self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Device memory from the pool, with whatever its last user left in it.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<Arc<Block>> {
         self.inner.pool.allocate(bytes)
+    }
+
+    /// The same for memory that other queues than the main one will use.
+    pub(crate) fn allocate_tracked(&self, bytes: usize) -> Result<Arc<Block>> {
+        self.inner.pool.allocate_tracked(bytes)
+    }
+
+    /// A block over memory that is not the pool's.
+    pub(crate) fn adopt(&self, memory: Box<dyn Memory>) -> Arc<Block> {
+        self.inner.pool.adopt(memory)
     }
 
     /// A copy of host bytes on the device.
@@ -259,7 +318,16 @@ impl Device {
         }
         let _span = tracing::debug_span!("transfer", direction = "to_host", bytes = target.len()).entered();
         check::resolve(self, storage)?;
-        self.runtime().download(block_of(storage)?.memory()?, offset, target)
+        let memory = block_of(storage)?.memory()?;
+        let work = Work { device: self, queue: None, after: &[], reads: &[storage], writes: &[] };
+        work.submit(|_| self.runtime().download(memory, offset, target))
+    }
+
+    /// Copies device memory on the device, in order with all other work on it.
+    pub(crate) fn copy_memory(&self, from: &dyn Storage, to: &dyn Storage, bytes: usize) -> Result<()> {
+        let mut copied = vec![0; bytes];
+        self.download(from, 0, &mut copied)?;
+        self.runtime().upload(&copied, block_of(to)?.memory()?, 0)
     }
 
     /// Begins to copy device bytes from `offset` on to the host, after all work submitted so far. There is at least one.
@@ -270,7 +338,9 @@ impl Device {
         bytes: usize,
     ) -> Result<Box<dyn Download>> {
         let _span = tracing::debug_span!("transfer", direction = "to_host", bytes).entered();
-        self.runtime().begin_download(block_of(storage)?.memory()?, offset, bytes)
+        let memory = block_of(storage)?.memory()?;
+        let work = Work { device: self, queue: None, after: &[], reads: &[storage], writes: &[] };
+        work.submit(|_| self.runtime().begin_download(memory, offset, bytes))
     }
 }
 

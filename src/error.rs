@@ -219,6 +219,23 @@ pub enum Error {
         /// What the driver said.
         message: String,
     },
+    /// A part of a buffer, or a region of a copy, that does not lie in it.
+    #[error("{op}: {what}")]
+    OutOfRange {
+        /// The operation.
+        op: &'static str,
+        /// Which part of what, with the numbers.
+        what: String,
+    },
+    /// Memory, a queue or an event used in a way that its making or its state forbids: a buffer written against its flags, or
+    /// while it is mapped.
+    #[error("{op}: {what}")]
+    InvalidUse {
+        /// The operation.
+        op: &'static str,
+        /// What forbids it.
+        what: String,
+    },
     /// A fault of Lazuli itself; please report it.
     #[error("internal fault of lazuli, please report it: {0}")]
     Internal(String),

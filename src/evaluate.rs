@@ -1,6 +1,6 @@
 //! Evaluation: the one place where all stages meet.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use lazuli_codegen::Scalar;
@@ -14,8 +14,9 @@ use crate::device::{Device, block_of};
 use crate::error::{Error, Result};
 use crate::explain::Explanation;
 use crate::fuse::{self, Limits};
-use crate::graph::canonical::{Canonical, Signature, Source, canonicalize};
-use crate::graph::{Node, Storage, strided};
+use crate::graph::canonical::{Canonical, PromisedNodes, Signature, Source, canonicalize, canonicalize_given};
+use crate::graph::stages::{Stage, stages_before};
+use crate::graph::{Node, Op, Snapshot, Storage, strided};
 use crate::launch::{RustKernel, RustKernelKey};
 use crate::lower::Scratch;
 use crate::plan::{Plan, Slot, Step, make_plan};
@@ -45,6 +46,15 @@ impl Caches {
 
 /// Gives every root its value on the device. Roots that have one, or are views of one that has, launch nothing.
 pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
+    for Stage { values, launches } in stages_before(roots) {
+        evaluate_stage(device, &values)?;
+        launches.iter().try_for_each(|launch| run_launch(device, launch))?;
+    }
+    evaluate_stage(device, roots)
+}
+
+/// The same where no launch of the user's stands before the roots.
+fn evaluate_stage(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
     let (graph, pending) = loop {
         let pending = pending(roots)?;
         if pending.is_empty() {
@@ -124,9 +134,18 @@ fn launch(
     let scratch = step.scratch.iter().map(|scratch| scratch_memory(device, scratch));
     let scratch = scratch.collect::<Result<SmallVec<[Arc<Block>; 2]>>>()?;
     let mut buffers: SmallVec<[&dyn Memory; 8]> = SmallVec::new();
+    // Data that other queues use too. Only leaves can be: all else was made here.
+    let mut shared: SmallVec<[&Block; 2]> = SmallVec::new();
     for slot in &step.buffers {
         buffers.push(match slot {
-            Slot::Leaf(leaf) => block_of(&*graph.leaves[*leaf as usize])?.memory()?,
+            Slot::Leaf(leaf) => {
+                let block = block_of(&*graph.leaves[*leaf as usize])?;
+                if block.uses().is_tracked() {
+                    await_others(device, block)?;
+                    shared.push(block);
+                }
+                block.memory()?
+            }
             Slot::Value(value) => block_of(&**value_of(values, *value)?)?.memory()?,
             Slot::Notes => match notes {
                 Some(notes) => notes.memory()?,
@@ -147,11 +166,19 @@ fn launch(
     };
     device.runtime().launch(&*step.executable, &arguments)?;
     device.count_launch();
+    shared.iter().for_each(|block| block.uses().after_main(false));
     if let Some(start) = start {
         device.synchronize()?;
         span.record("device_us", start.elapsed().as_micros() as u64);
     }
     Ok(())
+}
+
+/// Has lazy work wait for what other queues write to a block that it reads.
+#[cold]
+fn await_others(device: &Device, block: &Block) -> Result<()> {
+    let queues = device.runtime().queues();
+    block.uses().before_main(false, &mut |mark| queues.wait(queues.main_queue(), mark))
 }
 
 /// Memory for one launch. It goes back to the pool once that is submitted.
@@ -164,21 +191,78 @@ fn scratch_memory(device: &Device, scratch: &Scratch) -> Result<Arc<Block>> {
     Ok(block)
 }
 
+/// Launches a kernel that the user wrote and recorded. What it reads has its value; whoever still has an output gets it.
+fn run_launch(device: &Device, node: &Node) -> Result<()> {
+    let (Op::Launch(launch), Snapshot::Pending(inputs)) = (node.op(), node.snapshot()) else {
+        return Err(Error::Internal(format!("{node:?} in the place of a launch")));
+    };
+    let memory_of = |input: &Arc<Node>| match strided::resolve(input) {
+        Some(strided) => Ok(strided.storage),
+        None if input.len() == 0 => Ok(device.allocate(0)? as Arc<dyn Storage>),
+        None => Err(Error::Internal(format!("{input:?} is not there for a launch"))),
+    };
+    let inputs = inputs.iter().map(memory_of).collect::<Result<Vec<_>>>()?;
+    // An index out of range would be noticed by nobody behind the user's kernel.
+    inputs.iter().try_for_each(|input| check::resolve(device, &**input))?;
+    let written = launch.call.run(&inputs)?;
+    let outputs = launch.outputs.get().map_or(&[][..], Vec::as_slice);
+    for (output, storage) in outputs.iter().zip(written) {
+        if let Some(output) = output.upgrade() {
+            output.fulfil(storage);
+        }
+    }
+    Ok(())
+}
+
 /// What evaluating the roots would launch, and why. Launches nothing; kernels not seen before are compiled.
 pub fn explain(device: &Device, roots: &[Arc<Node>]) -> Result<Explanation> {
-    let pending = pending(roots)?;
-    if pending.is_empty() {
-        return Ok(Explanation::nothing(device));
+    let mut explanation = Explanation::nothing(device);
+    let mut promised = PromisedNodes::default();
+    let stages = stages_before(roots);
+    for Stage { values, launches } in &stages {
+        explain_stage(device, values, &promised, &mut explanation)?;
+        values.iter().for_each(|value| promised.add(value));
+        for node in launches {
+            let Op::Launch(launch) = node.op() else { continue };
+            explanation.add_launch(&*launch.call, node.at())?;
+            let outputs = launch.outputs.get().into_iter().flatten();
+            outputs.filter_map(Weak::upgrade).for_each(|output| promised.add(&output));
+        }
     }
-    let graph = canonicalize(&pending)?;
+    explain_stage(device, roots, &promised, &mut explanation)?;
+    Ok(explanation)
+}
+
+fn explain_stage(
+    device: &Device,
+    roots: &[Arc<Node>],
+    promised: &PromisedNodes,
+    explanation: &mut Explanation,
+) -> Result<()> {
+    let mut pending = pending(roots)?;
+    pending.retain(|root| !promised.contains(root));
+    if pending.is_empty() {
+        return Ok(());
+    }
+    let graph = canonicalize_given(&pending, promised.clone())?;
     let plan = plan(device, &graph);
     graph.recycle();
-    Ok(Explanation::of(device, &*plan?))
+    explanation.add(&*plan?);
+    Ok(())
 }
 
 /// The graph below the roots as Graphviz DOT text, one cluster for each kernel.
 pub fn to_dot(device: &Device, roots: &[Arc<Node>]) -> Result<String> {
-    let graph = canonicalize(&pending(roots)?)?;
+    // What launches of the user's give is drawn as data.
+    let mut promised = PromisedNodes::default();
+    for Stage { launches, .. } in stages_before(roots) {
+        for node in &launches {
+            let Op::Launch(launch) = node.op() else { continue };
+            let outputs = launch.outputs.get().into_iter().flatten();
+            outputs.filter_map(Weak::upgrade).for_each(|output| promised.add(&output));
+        }
+    }
+    let graph = canonicalize_given(&pending(roots)?, promised)?;
     let flow = fuse::build_flow(&graph, device.runtime().facts());
     Ok(fuse::to_dot(&flow, &fuse::partition(&flow, limits(device))?))
 }

@@ -26,6 +26,8 @@ mod queue;
 
 mod launch;
 
+mod function;
+
 mod module;
 
 mod graph;
@@ -65,9 +67,12 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
-pub use launch::{Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, ScalarArg, SliceArg, SliceMutArg, Struct};
+pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefinition, ReductionKernel, ScanKernel};
+pub use launch::{
+    Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
+};
 pub use module::{Function, Global, Language, Module, ModuleBuilder, Occupancy};
-pub use queue::{Event, Queue};
+pub use queue::{Event, EventFuture, Queue};
 pub use runtime::explicit::KernelAttributes;
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.

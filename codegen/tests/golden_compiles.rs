@@ -84,7 +84,7 @@ fn every_operation(dtype: DType, schedule: &Schedule) -> Kernel {
     let is_less = k.binary(&mut body, BinaryOp::Lt, a_value, zero);
     results.push(k.value(&mut body, dtype, Expr::Select { condition: is_less, on_true: zero, on_false: b_value }));
     let tree = tree_of(schedule);
-    for op in ReduceOp::ALL.into_iter().filter(|op| op.accepts(dtype)) {
+    for op in ReduceOp::BUILT_IN.into_iter().filter(|op| op.accepts(dtype)) {
         let mut inner = Vec::new();
         let value = k.load(&mut inner, a, &at(None, &[(i, Some(pitch)), (j, None)]), true);
         let reduction = Reduction { axes: vec![j], span: Span::Whole, tree, body: inner };

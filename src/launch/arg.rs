@@ -10,7 +10,8 @@ use crate::buffer::{Buffer, MemFlags};
 use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::{Error, Place, Result};
-use crate::graph::Storage;
+use crate::graph::{Node, Storage};
+use crate::shape::Shape;
 
 /// One argument of a launch. [`args!`](crate::args) makes them for the functions of a module.
 pub struct Arg<'a>(pub(crate) ArgKind<'a>);
@@ -19,6 +20,8 @@ pub struct Arg<'a>(pub(crate) ArgKind<'a>);
 pub(crate) enum ArgKind<'a> {
     /// Elements in device memory.
     Slice(SliceOf),
+    /// An array that the kernel reads.
+    Read(&'a (dyn ReadArray + 'a)),
     /// An array that the kernel writes: bound to the new value after the launch.
     Array(&'a mut (dyn Rebind + 'a)),
     /// An element by value.
@@ -46,6 +49,16 @@ pub(crate) struct SliceOf {
     pub flags: MemFlags,
 }
 
+/// An array that a kernel reads.
+pub(crate) trait ReadArray {
+    /// Where it is.
+    fn device(&self) -> &Device;
+    /// Its elements in row-major order: computed now, where they are not there.
+    fn slice(&self) -> Result<SliceOf>;
+    /// What it records.
+    fn node(&self) -> &Arc<Node>;
+}
+
 /// An array that a kernel writes.
 pub(crate) trait Rebind {
     /// Where it is.
@@ -54,6 +67,18 @@ pub(crate) trait Rebind {
     fn prepare(&mut self) -> Result<SliceOf>;
     /// Binds the array to what the memory holds now.
     fn rebind(&mut self, written: &SliceOf, at: Place);
+    /// What a recorded launch will write.
+    fn target(&self) -> Target;
+    /// Binds the array to what a recorded launch will have written.
+    fn bind_to_node(&mut self, node: Arc<Node>);
+}
+
+/// What a recorded launch will write.
+pub(crate) struct Target {
+    /// What it holds before; none where that is of no interest.
+    pub start: Option<Arc<Node>>,
+    pub shape: Shape,
+    pub dtype: DType,
 }
 
 /// What a kernel in Rust takes for `&[T]`: `&Buffer<T>`, `&Array<T>`, or a part of a buffer.
@@ -118,16 +143,30 @@ impl<'a, T: Element> SliceMutArg<'a, T> for &'a mut Buffer<T> {
 
 impl<'a, T: Element> SliceArg<'a, T> for &'a Array<T> {
     fn into_arg(self) -> Arg<'a> {
-        let slice = self.dense().map(|(storage, start)| SliceOf {
-            device: self.device().clone(),
+        Arg(ArgKind::Read(self))
+    }
+}
+
+impl<T: Element> ReadArray for Array<T> {
+    fn device(&self) -> &Device {
+        Array::device(self)
+    }
+
+    fn slice(&self) -> Result<SliceOf> {
+        let (storage, start) = self.dense()?;
+        Ok(SliceOf {
+            device: Array::device(self).clone(),
             storage,
             dtype: T::DTYPE,
             start,
             len: self.len(),
             is_mut: false,
             flags: MemFlags::READ_WRITE,
-        });
-        Arg(slice.map_or_else(ArgKind::Failed, ArgKind::Slice))
+        })
+    }
+
+    fn node(&self) -> &Arc<Node> {
+        Array::node(self)
     }
 }
 
@@ -156,6 +195,14 @@ impl<T: Element> Rebind for Array<T> {
 
     fn rebind(&mut self, written: &SliceOf, at: Place) {
         self.bind_to(written.storage.clone(), at);
+    }
+
+    fn target(&self) -> Target {
+        Target { start: Some(self.node().clone()), shape: Shape::from_slice(self.shape()), dtype: T::DTYPE }
+    }
+
+    fn bind_to_node(&mut self, node: Arc<Node>) {
+        *self = Array::from_node(node, Array::device(self));
     }
 }
 

@@ -3,6 +3,8 @@
 mod arg;
 mod definition;
 mod dim;
+mod output;
+mod record;
 mod rust_kernel;
 mod submit;
 mod value;
@@ -10,14 +12,14 @@ mod value;
 pub use arg::{Arg, IntoArg, LocalMem, ScalarArg, SliceArg, SliceMutArg, Struct};
 pub use definition::KernelDefinition;
 pub use dim::Dim3;
-pub(crate) use rust_kernel::{RustKernel, RustKernelKey};
+pub use output::Output;
+pub(crate) use rust_kernel::{RustKernel, RustKernelKey, RustSource};
 
-pub(crate) use arg::SliceOf;
+pub(crate) use arg::{ArgKind, SliceOf};
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-use self::rust_kernel::RustSource;
 use self::submit::{Place, Size};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -49,6 +51,7 @@ pub struct Launch<'a> {
 }
 
 /// What is launched.
+#[derive(Clone)]
 enum KernelSource {
     /// A kernel in Rust, compiled for the device of its arguments.
     Rust(RustSource),
@@ -61,6 +64,11 @@ impl<'a> Launch<'a> {
     #[doc(hidden)]
     pub fn of_kernel<K: KernelDefinition>(arguments: Vec<Arg<'a>>) -> Self {
         Self::new(KernelSource::Rust(RustSource::of::<K>()), arguments)
+    }
+
+    /// A kernel of the engine's own in the SIMT IR.
+    pub(crate) fn of_source(source: RustSource, arguments: Vec<Arg<'a>>) -> Self {
+        Self::new(KernelSource::Rust(source), arguments)
     }
 
     pub(crate) fn of_function(function: FunctionOf, arguments: Vec<Arg<'a>>) -> Self {
@@ -116,6 +124,28 @@ impl<'a> Launch<'a> {
         let size = Size::Grid(groups.into(), threads.into());
         let marked = self.run(&Place { queue: Some(queue), after }, size, true, Location::caller())?;
         marked.ok_or_else(|| Error::Internal("a marked launch without its mark".into()))
+    }
+
+    /// Records the launch in place of running it: it becomes an operation of the lazy graph, in the order of the data flow.
+    ///
+    /// What it reads (`&Array`) is computed before it, what is made of its outputs after it, each fused for itself. What it
+    /// writes is an [`Output`], or an `&mut Array`, which then stands for the value after the launch: the kernel works on a copy.
+    /// A `&Buffer` is read as it is now. The kernel must write nothing else and must not depend on what it did before, for it
+    /// runs when a value of its outputs is asked for, or never.
+    ///
+    /// Errors: `InvalidLaunch` for a buffer that the kernel would write, for arguments of several devices, and for whatever can
+    /// be told without the values. The rest comes out of `get`.
+    #[track_caller]
+    pub fn record(self, groups: impl Into<Dim3>, threads: impl Into<Dim3>) -> Result<()> {
+        self.record_at(Size::Grid(groups.into(), threads.into()), Location::caller())
+    }
+
+    /// [`record`](Self::record) for a launch over at least `n` threads, as by [`forall`](Self::forall).
+    ///
+    /// Errors: as [`record`](Self::record).
+    #[track_caller]
+    pub fn record_forall(self, n: usize) -> Result<()> {
+        self.record_at(Size::AtLeast(n), Location::caller())
     }
 
     /// The same as [`launch`](Self::launch), and how long it took the device. Waits for it.

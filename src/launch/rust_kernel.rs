@@ -8,20 +8,29 @@ use lazuli_codegen::simt::{self, ir};
 use super::definition::KernelDefinition;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::function::{ScanVariant, scan_kernel};
 use crate::runtime::explicit::{RawGrid, RawKernel};
 
-/// A kernel in Rust that is not compiled yet.
+/// A kernel in the SIMT IR that is not compiled yet.
 #[derive(Clone, Copy)]
-pub(crate) struct RustSource {
-    name: &'static str,
-    id: TypeId,
-    build: fn() -> ir::Kernel,
+pub(crate) enum RustSource {
+    /// Of the user's.
+    Definition { name: &'static str, id: TypeId, build: fn() -> ir::Kernel },
+    /// Of a scan.
+    Scan(ScanVariant),
 }
 
 /// The key of a compiled kernel: which one, and whether it checks indices. Device and options are fixed for the life of a
 /// device's cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RustKernelKey(TypeId, bool);
+pub struct RustKernelKey(KernelId, bool);
+
+/// What tells kernels in the SIMT IR apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum KernelId {
+    Definition(TypeId),
+    Scan(ScanVariant),
+}
 
 impl From<&RustKernelKey> for RustKernelKey {
     fn from(key: &RustKernelKey) -> Self {
@@ -39,24 +48,50 @@ pub struct RustKernel {
 
 impl RustSource {
     pub fn of<K: KernelDefinition>() -> Self {
-        Self { name: K::NAME, id: TypeId::of::<K>(), build: K::build }
+        Self::Definition { name: K::NAME, id: TypeId::of::<K>(), build: K::build }
     }
 
     /// The function's name in Rust.
     pub fn name(&self) -> &'static str {
-        self.name
+        match self {
+            Self::Definition { name, .. } => name,
+            Self::Scan(variant) => variant.combine.name(),
+        }
+    }
+
+    fn id(&self) -> KernelId {
+        match *self {
+            Self::Definition { id, .. } => KernelId::Definition(id),
+            Self::Scan(variant) => KernelId::Scan(variant),
+        }
+    }
+
+    fn build(&self) -> ir::Kernel {
+        match *self {
+            Self::Definition { build, .. } => build(),
+            Self::Scan(variant) => scan_kernel(variant),
+        }
+    }
+
+    /// The text that a device's compiler sees; on the host a printed form.
+    pub fn source(&self, device: &Device) -> Result<String> {
+        Ok(self.compiled(device)?.raw.source().unwrap_or_default().to_string())
     }
 
     /// The kernel for a device: from its cache, from disk, or compiled now.
     /// Errors: `Compile`, `Unsupported`, `Driver`.
     pub fn compiled(&self, device: &Device) -> Result<Arc<RustKernel>> {
-        let is_checked = device.config().checked_kernels.unwrap_or(cfg!(debug_assertions))
-            || (device.config().checked_kernels.is_none() && device.runtime().facts().is_cpu);
+        let is_checked = match (self, device.config().checked_kernels) {
+            // Its indices are ours.
+            (Self::Scan(_), _) => false,
+            (Self::Definition { .. }, Some(is_checked)) => is_checked,
+            (Self::Definition { .. }, None) => device.runtime().facts().is_cpu || cfg!(debug_assertions),
+        };
         let span =
-            tracing::debug_span!("compile", kernel = self.name, checked = is_checked, hit = tracing::field::Empty);
+            tracing::debug_span!("compile", kernel = self.name(), checked = is_checked, hit = tracing::field::Empty);
         let _entered = span.enter();
-        let found = device.caches().rust_kernels.get_or_make(&RustKernelKey(self.id, is_checked), || {
-            let ir = Arc::new((self.build)());
+        let found = device.caches().rust_kernels.get_or_make(&RustKernelKey(self.id(), is_checked), || {
+            let ir = Arc::new(self.build());
             let compiled = device.runtime().modules().rust_kernel(&ir, is_checked, device.config().contraction);
             match &compiled {
                 Ok(kernel) if kernel.is_from_disk() => device.count_disk_hit(),

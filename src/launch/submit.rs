@@ -31,6 +31,7 @@ impl Place<'_> {
 }
 
 /// How large a launch is.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Size {
     /// Groups, and threads of each.
     Grid(Dim3, Dim3),
@@ -64,6 +65,7 @@ impl Launch<'_> {
         for (number, argument) in self.arguments.into_iter().enumerate() {
             values.push(match argument.0 {
                 ArgKind::Slice(slice) => Value::Slice(slice),
+                ArgKind::Read(array) => Value::Slice(array.slice()?),
                 ArgKind::Scalar(scalar) => Value::Scalar(scalar),
                 ArgKind::Bytes(bytes) => Value::Bytes(bytes),
                 ArgKind::Local(bytes) => Value::Local(bytes),
@@ -95,11 +97,8 @@ impl Launch<'_> {
         Ok(mark)
     }
 
-    fn name(&self) -> String {
-        match &self.kernel {
-            KernelSource::Rust(source) => source.name().into(),
-            KernelSource::Function(function) => function.name.clone(),
-        }
+    pub(super) fn name(&self) -> String {
+        self.kernel.name()
     }
 
     /// The device: of the module, of the memory given, or that of [`on`](Self::on).
@@ -109,6 +108,7 @@ impl Launch<'_> {
         }
         let of_memory = self.arguments.iter().find_map(|argument| match &argument.0 {
             ArgKind::Slice(slice) => Some(slice.device.clone()),
+            ArgKind::Read(array) => Some(array.device().clone()),
             ArgKind::Array(array) => Some(array.device().clone()),
             _ => None,
         });
@@ -127,7 +127,15 @@ impl Launch<'_> {
 }
 
 impl KernelSource {
-    fn ready(&self, device: &Device) -> Result<Ready> {
+    /// The kernel's name.
+    pub(super) fn name(&self) -> String {
+        match self {
+            KernelSource::Rust(source) => source.name().into(),
+            KernelSource::Function(function) => function.name.clone(),
+        }
+    }
+
+    pub(super) fn ready(&self, device: &Device) -> Result<Ready> {
         match self {
             KernelSource::Rust(source) => {
                 let kernel = source.compiled(device)?;

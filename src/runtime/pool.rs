@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::explicit::Mark;
+use super::uses::Uses;
 use super::{Memory, Runtime};
 use crate::error::{Error, Result};
 use crate::graph::Storage;
@@ -49,6 +51,21 @@ impl Pool {
     /// A block of at least `bytes` bytes, with whatever its last user left in it. Where the device has none left, the pool
     /// is emptied and the device asked again.
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Arc<Block>> {
+        self.allocate_with(bytes, Uses::default())
+    }
+
+    /// A block that queues other than the main one will use.
+    pub fn allocate_tracked(self: &Arc<Self>, bytes: usize) -> Result<Arc<Block>> {
+        self.allocate_with(bytes, Uses::tracked())
+    }
+
+    /// A block over memory that did not come from the pool, and is freed, not kept, when it is dropped.
+    pub fn adopt(self: &Arc<Self>, memory: Box<dyn Memory>) -> Arc<Block> {
+        self.lock().count_live(memory.bytes());
+        Arc::new(Block { memory: Some(memory), pool: self.clone(), is_pooled: false, uses: Uses::tracked() })
+    }
+
+    fn allocate_with(self: &Arc<Self>, bytes: usize, uses: Uses) -> Result<Arc<Block>> {
         let size = rounded(bytes);
         let found = self.lock().take_free(size);
         let memory = match found {
@@ -67,7 +84,7 @@ impl Pool {
                 memory
             }
         };
-        Ok(Arc::new(Block { memory: Some(memory), pool: self.clone() }))
+        Ok(Arc::new(Block { memory: Some(memory), pool: self.clone(), is_pooled: true, uses }))
     }
 
     /// Gives every free block back to the device.
@@ -89,6 +106,16 @@ impl Pool {
     fn give_back(&self, memory: Box<dyn Memory>) {
         let released = self.lock().give_back(memory);
         drop(released);
+    }
+
+    /// Has the main queue wait for a use of memory that is about to be handed on.
+    fn await_use(&self, mark: &dyn Mark) {
+        let queues = self.runtime.queues();
+        let waits = queues.wait(queues.main_queue(), mark).or_else(|_| mark.wait());
+        if let Err(error) = waits {
+            // The use failed, and so is over; who waited for it was told.
+            tracing::debug!(device = %self.device, %error, "a use of freed memory");
+        }
     }
 
     fn out_of_memory(&self, error: Error, bytes: usize) -> Error {
@@ -157,6 +184,8 @@ fn rounded(bytes: usize) -> usize {
 pub struct Block {
     memory: Option<Box<dyn Memory>>,
     pool: Arc<Pool>,
+    is_pooled: bool,
+    uses: Uses,
 }
 
 impl Block {
@@ -164,12 +193,41 @@ impl Block {
     pub fn memory(&self) -> Result<&dyn Memory> {
         self.memory.as_deref().ok_or_else(|| Error::Internal("a block without memory".into()))
     }
+
+    /// Who uses it, where other queues than the main one do.
+    #[inline]
+    pub fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    /// Takes the memory out of a block that [`Pool::adopt`] made, in order after all uses of it.
+    pub fn into_memory(mut self) -> Result<Box<dyn Memory>> {
+        self.end_uses();
+        let memory = self.memory.take().ok_or_else(|| Error::Internal("a block without memory".into()))?;
+        self.pool.lock().live_bytes -= memory.bytes() as u64;
+        Ok(memory)
+    }
+
+    fn end_uses(&mut self) {
+        if self.uses.is_tracked() {
+            for mark in self.uses.unfinished() {
+                self.pool.await_use(&*mark);
+            }
+        }
+    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
+        if self.memory.is_none() {
+            return;
+        }
+        self.end_uses();
         if let Some(memory) = self.memory.take() {
-            self.pool.give_back(memory);
+            match self.is_pooled {
+                true => self.pool.give_back(memory),
+                false => self.pool.lock().live_bytes -= memory.bytes() as u64,
+            }
         }
     }
 }

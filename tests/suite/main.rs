@@ -41,3 +41,4 @@ mod module;
 mod properties;
 
 mod poclcount;
+mod source_functions;

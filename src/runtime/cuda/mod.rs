@@ -11,14 +11,17 @@ mod fault;
 mod handles;
 mod launch;
 mod libraries;
+mod mark;
 mod memory;
 mod modules;
 mod nvrtc;
+mod pinned;
 mod program;
 mod queue;
 mod queues;
 mod raw_module;
 mod staging;
+mod transfer;
 
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use opencl3::types::cl_command_queue;
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, create_command_queue, finish, flush, release_command_queue};
+use opencl3::types::{cl_command_queue, cl_event, cl_int};
 
+use super::fault;
 use super::handles::Handles;
 use crate::error::{Error, Result};
 use crate::runtime::explicit::Queue;
@@ -13,6 +15,8 @@ use crate::runtime::explicit::Queue;
 pub(super) struct OpenClQueue {
     pub(super) queue: cl_command_queue,
     pub(super) handles: Arc<Handles>,
+    /// Released with this value; the queue of the handles is released with them.
+    is_own: bool,
 }
 
 // SAFETY: a command queue is a reference to an object of the driver's, which any thread may use.
@@ -23,7 +27,19 @@ unsafe impl Sync for OpenClQueue {}
 impl OpenClQueue {
     /// The queue of the handles, which lives as long as they do.
     pub(super) fn main(handles: &Arc<Handles>) -> Self {
-        Self { queue: handles.queue, handles: handles.clone() }
+        Self { queue: handles.queue, handles: handles.clone(), is_own: false }
+    }
+
+    /// Another queue, in order, that keeps the times of its commands.
+    pub(super) fn new(handles: &Arc<Handles>) -> Result<Self> {
+        #[allow(
+            deprecated,
+            reason = "the newer call is missing from OpenCL 1.2 drivers, and this one is in all of them"
+        )]
+        // SAFETY: the context was made of this device, and lives as long as the handles.
+        let queue = unsafe { create_command_queue(handles.context, handles.device, CL_QUEUE_PROFILING_ENABLE) };
+        let queue = queue.map_err(|code| fault::driver(&handles.name, "clCreateCommandQueue", code))?;
+        Ok(Self { queue, handles: handles.clone(), is_own: true })
     }
 
     /// The queue as this runtime's own. Errors: `Internal` where another runtime made it.
@@ -34,6 +50,34 @@ impl OpenClQueue {
             _ => Err(Error::Internal(format!("{} was given another runtime's queue", handles.name))),
         }
     }
+
+    /// Takes the outcome of an enqueue whose event nobody needs, and hands it to the device.
+    pub(super) fn submitted(&self, call: &str, event: Result<cl_event, cl_int>, bytes: usize) -> Result<()> {
+        self.handles.finish_enqueue(|| call.into(), event, bytes)?;
+        self.flush()
+    }
+
+    /// Hands what was submitted to the device.
+    pub(super) fn flush(&self) -> Result<()> {
+        flush(self.queue).map_err(|code| fault::driver(&self.handles.name, "clFlush", code))
+    }
+
+    /// Waits until all that was submitted is done.
+    pub(super) fn finish(&self) -> Result<()> {
+        finish(self.queue).map_err(|code| fault::driver(&self.handles.name, "clFinish", code))
+    }
 }
 
 impl Queue for OpenClQueue {}
+
+impl Drop for OpenClQueue {
+    fn drop(&mut self) {
+        if !self.is_own {
+            return;
+        }
+        // SAFETY: made by `new` with one reference. Releasing flushes, and the driver keeps the queue until it is empty.
+        if let Err(code) = unsafe { release_command_queue(self.queue) } {
+            tracing::warn!(device = %self.handles.name, "clReleaseCommandQueue gave {}", fault::text(code));
+        }
+    }
+}

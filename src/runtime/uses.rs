@@ -1,0 +1,170 @@
+//! Who uses a block of memory, once queues other than the main one do: what a use must wait for, and what waits for it.
+//!
+//! The main queue is in order with itself, so a block that no other queue ever saw carries no record. Work that writes a block
+//! has it to itself on the host's side (arrays are values, buffers are written through `&mut`), so that two threads never
+//! race for what is noted here; reads may come from several at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+
+use super::explicit::Mark;
+use crate::error::Result;
+
+/// Number of a queue of a device.
+pub type QueueId = u64;
+
+/// The queue of lazy work.
+pub const MAIN: QueueId = 0;
+
+/// Marks to wait for.
+pub type Marks = SmallVec<[Arc<dyn Mark>; 2]>;
+
+/// Readers past which those that are done are looked for.
+const MANY_READERS: usize = 8;
+
+/// The uses of one block.
+#[derive(Default)]
+pub struct Uses {
+    /// True once another queue than the main one may use it: all that lazy work has to ask.
+    is_tracked: AtomicBool,
+    state: Mutex<Option<Box<State>>>,
+}
+
+struct State {
+    /// The last write that is not known to be done.
+    writer: Option<Use>,
+    /// Reads since that write.
+    readers: SmallVec<[Use; 2]>,
+    /// What the main queue did since another queue last waited for it.
+    main: MainUse,
+    /// True where every use by the main queue is noted in `main`, because the block was tracked before anybody had it.
+    is_whole: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum MainUse {
+    Unused,
+    Read,
+    Written,
+}
+
+struct Use {
+    queue: QueueId,
+    mark: Arc<dyn Mark>,
+    /// True where the main queue waits for it already.
+    main_waits: bool,
+}
+
+impl Uses {
+    /// Those of a block that other queues will use: the main queue notes what it does from the start, so that a queue waits
+    /// for no more of its work than it must.
+    pub fn tracked() -> Self {
+        Self { is_tracked: AtomicBool::new(true), state: Mutex::new(Some(Box::new(State::new(true)))) }
+    }
+
+    /// True where uses by the main queue are to be put in order and noted.
+    #[inline]
+    pub fn is_tracked(&self) -> bool {
+        self.is_tracked.load(Ordering::Relaxed)
+    }
+
+    /// Has the main queue wait for what a use by it must follow.
+    pub fn before_main(&self, writes: bool, wait: &mut dyn FnMut(&dyn Mark) -> Result<()>) -> Result<()> {
+        // The lock is held while the queue is told to wait: who finds `main_waits` set must come after that.
+        let mut state = self.lock();
+        let Some(state) = state.as_deref_mut() else { return Ok(()) };
+        let readers = if writes { &mut state.readers[..] } else { &mut [] };
+        for used in state.writer.iter_mut().chain(readers) {
+            if used.queue != MAIN && !used.main_waits {
+                wait(&*used.mark)?;
+                used.main_waits = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a use by the main queue that was just submitted.
+    pub fn after_main(&self, writes: bool) {
+        let mut state = self.lock();
+        let Some(state) = state.as_deref_mut() else { return };
+        match writes {
+            // Whoever waits for this waits for all that was before it.
+            true => (state.writer, state.main) = (None, MainUse::Written),
+            false => state.main = state.main.max(MainUse::Read),
+        }
+        if writes {
+            state.readers.clear();
+        }
+    }
+
+    /// What a use by another queue must wait for. `main_mark` records a mark in the main queue, if it is needed.
+    pub fn before(
+        &self,
+        queue: QueueId,
+        writes: bool,
+        main_mark: &mut dyn FnMut() -> Result<Arc<dyn Mark>>,
+    ) -> Result<Marks> {
+        self.is_tracked.store(true, Ordering::Relaxed);
+        let mut state = self.lock();
+        let state = state.get_or_insert_with(|| Box::new(State::new(false)));
+        let main = match (state.main, state.is_whole) {
+            // A thread that looked just before the block was tracked may have submitted a read that is not noted.
+            (MainUse::Unused, false) if writes => MainUse::Read,
+            (main, _) => main,
+        };
+        if main != MainUse::Unused {
+            let used = Use { queue: MAIN, mark: main_mark()?, main_waits: true };
+            state.main = MainUse::Unused;
+            match main {
+                MainUse::Written => (state.writer, state.readers) = (Some(used), SmallVec::new()),
+                _ => state.add_reader(used),
+            }
+        }
+        let readers = if writes { &state.readers[..] } else { &[] };
+        let others = state.writer.iter().chain(readers).filter(|used| used.queue != queue);
+        Ok(others.map(|used| used.mark.clone()).collect())
+    }
+
+    /// Notes a use by another queue that was just submitted.
+    pub fn after(&self, queue: QueueId, writes: bool, mark: &Arc<dyn Mark>) {
+        let mut state = self.lock();
+        let Some(state) = state.as_deref_mut() else { return };
+        let used = Use { queue, mark: mark.clone(), main_waits: false };
+        match writes {
+            // It waited for the others, and whoever waits for it waits for them.
+            true => (state.writer, state.readers) = (Some(used), SmallVec::new()),
+            false => state.add_reader(used),
+        }
+    }
+
+    /// What the main queue must wait for before somebody else may have the block.
+    pub fn unfinished(&mut self) -> Marks {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = state.as_deref() else { return Marks::new() };
+        let open = state.writer.iter().chain(&state.readers).filter(|used| used.queue != MAIN && !used.main_waits);
+        open.map(|used| used.mark.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<State>>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Nothing is known of a block's past but that it came from the main queue, which may still write it.
+    fn new(is_whole: bool) -> Self {
+        Self { writer: None, readers: SmallVec::new(), main: MainUse::Written, is_whole }
+    }
+
+    fn add_reader(&mut self, used: Use) {
+        // A queue's later read is done after its earlier one.
+        self.readers.retain(|reader| reader.queue != used.queue);
+        if self.readers.len() >= MANY_READERS {
+            // Where asking fails, the reader stays, and whoever waits for it hears why.
+            self.readers.retain(|reader| !matches!(reader.mark.is_done(), Ok(true)));
+        }
+        self.readers.push(used);
+    }
+}
