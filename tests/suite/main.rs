@@ -34,6 +34,7 @@ mod gather;
 
 mod statistics;
 
+mod launch;
 mod layouts;
 
 mod module;
