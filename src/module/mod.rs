@@ -5,11 +5,16 @@ mod function;
 mod global;
 mod includes;
 mod report;
+mod text;
 
 pub use builder::{Language, ModuleBuilder};
 pub(crate) use function::FunctionOf;
 pub use function::{Function, Occupancy};
 pub use global::Global;
+#[cfg(test)]
+pub(crate) use report::with_source_lines;
+#[cfg(test)]
+pub(crate) use text::Text;
 
 use std::fmt;
 use std::sync::Arc;

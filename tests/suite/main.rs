@@ -34,6 +34,7 @@ mod gather;
 
 mod statistics;
 
+mod device_lost;
 mod launch;
 mod layouts;
 
