@@ -43,4 +43,5 @@ mod module;
 mod properties;
 
 mod poclcount;
+mod recorded_launches;
 mod source_functions;
