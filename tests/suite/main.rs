@@ -34,7 +34,12 @@ mod gather;
 
 mod statistics;
 
+mod device_lost;
+mod launch;
 mod layouts;
+
+mod module;
+
 mod properties;
 
 mod poclcount;
