@@ -216,6 +216,13 @@ impl Device {
         Ok(queue)
     }
 
+    /// True once the device has met a fault that it does not recover from: every call on it, and every array on it that is not
+    /// on the host yet, gives [`Error::DeviceLost`]. [`Device::open`], and the shared [`Device::cuda`] and its kin, then open
+    /// the device anew; a process goes on with that one.
+    pub fn is_lost(&self) -> bool {
+        self.inner.runtime.is_lost()
+    }
+
     /// Gives the pool's free memory back to the device.
     pub fn trim_pool(&self) {
         self.inner.pool.trim();
@@ -352,6 +359,8 @@ fn binaries(config: &Config) -> Binaries {
 fn shared(name: &str, open: impl FnOnce() -> Result<Device>) -> Result<Device> {
     static DEVICES: OnceLock<Mutex<HashMap<String, Device>>> = OnceLock::new();
     let mut devices = DEVICES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    // One that is lost answers nobody any more, so the next caller gets a fresh one.
+    devices.retain(|_, device| !device.is_lost());
     if let Some(device) = devices.get(name) {
         return Ok(device.clone());
     }

@@ -16,18 +16,22 @@ use crate::shape::{Order, Shape};
 
 impl<T: Element> Array<T> {
     /// The value in device memory, dense and in row-major order, with the position of its first element: computed, and copied
-    /// where it lies otherwise. Waits where the value was computed by indices that are not known to be right.
+    /// where it lies otherwise or where the device has kernels read from other places only. Waits where the value was computed by indices that are not known to be right.
     pub(crate) fn dense(&self) -> Result<(Arc<dyn Storage>, usize)> {
         self.eval()?;
-        let at = self.node.at();
-        let flat = record::reshape(&self.node, Shape::from_slice(&[self.len()]), at);
+        let flat = record::reshape(&self.node, Shape::from_slice(&[self.len()]), self.node.at());
+        let step = self.device.runtime().modules().offset_alignment();
         for node in [&self.node, &flat] {
             // A reshape that moves elements is a kernel; one that does not gives the strides it found.
             evaluate::evaluate(&self.device, std::slice::from_ref(node))?;
             let strided = resolve(node)?;
-            if self.is_empty() || is_row_major(&strided, node.shape()) {
-                check::resolve(&self.device, &*strided.storage)?;
-                return Ok((strided.storage, strided.offset as usize));
+            check::resolve(&self.device, &*strided.storage)?;
+            if self.is_empty() {
+                return Ok((strided.storage, 0));
+            }
+            let first = strided.offset as usize;
+            if is_row_major(&strided, node.shape()) && (first * size_of::<T>()).is_multiple_of(step) {
+                return Ok((strided.storage, first));
             }
         }
         Ok((self.copied()?, 0))

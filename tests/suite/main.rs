@@ -38,3 +38,4 @@ mod layouts;
 mod properties;
 
 mod poclcount;
+mod source_functions;

@@ -4,6 +4,7 @@
 use super::prelude::Prelude;
 use super::text::{Binding, Text};
 use crate::dialect::Spelling;
+use crate::simt::emit::Functions;
 use crate::{DType, Dialect};
 
 /// Writes operations on values, and notes what they need of the prelude.
@@ -12,6 +13,8 @@ pub(crate) struct Arithmetic {
     pub(super) cpu_math: bool,
     pub(super) words: &'static Spelling,
     pub prelude: Prelude,
+    /// Functions of the user's that are defined in the prelude.
+    pub(super) functions: Functions,
 }
 
 impl Arithmetic {
@@ -22,6 +25,7 @@ impl Arithmetic {
             cpu_math: cpu_math && dialect == Dialect::OpenClC,
             words: dialect.spelling(),
             prelude: Prelude::default(),
+            functions: Functions::default(),
         }
     }
 

@@ -15,6 +15,7 @@ mod facts;
 mod group;
 mod index;
 mod lanes;
+mod literal;
 mod map;
 mod operation;
 pub(crate) mod prelude;
@@ -23,7 +24,7 @@ mod rows;
 mod serial;
 pub(crate) mod text;
 mod tile;
-mod user_call;
+pub(crate) mod user_call;
 mod walk;
 pub(crate) mod writer;
 
@@ -69,6 +70,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     let entry = entry_name(&kernel.name);
     let kernel = &*recompute::recompute(kernel, schedule);
     let mut emitter = Emitter::new(kernel, schedule, dialect, options);
+    emitter.arithmetic.define_functions(kernel, &entry);
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),

@@ -156,7 +156,7 @@ impl Arithmetic {
             ReduceOp::Max => self.least(dtype),
             ReduceOp::Any => "false".to_owned(),
             ReduceOp::All => "true".to_owned(),
-            ReduceOp::Custom(combiner) => self.literal(combiner.identity),
+            ReduceOp::Custom(combiner) => self.literal(combiner.identity).code,
         }
     }
 

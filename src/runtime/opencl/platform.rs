@@ -143,6 +143,8 @@ pub(super) struct Limits {
     pub(super) global_memory_bytes: u64,
     /// Threads a group may have along each grid axis.
     pub(super) max_items: Vec<usize>,
+    /// A part of a buffer begins at a multiple of so many bytes.
+    pub(super) offset_alignment: usize,
     /// Options of every build.
     pub(super) options: String,
     /// Whether the driver builds several programs at once.
@@ -178,6 +180,8 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
         facts,
         global_memory_bytes: device.global_mem_size()?,
         max_items: device.max_work_item_sizes()?,
+        // The driver counts in bits.
+        offset_alignment: (device.mem_base_addr_align()? as usize / 8).max(1),
         options,
         builds_in_parallel: listed.platform_name.trim() != POCL,
     })

@@ -7,6 +7,7 @@ use super::{BodyEmitter, Scope};
 use crate::DType;
 use crate::emit::arithmetic::Arithmetic;
 use crate::emit::text::Text;
+use crate::emit::user_call::apart_from_variables;
 use crate::simt::function::{Code, Definition, Function, FunctionParam};
 use crate::simt::ir::{Argument, Memory};
 use crate::simt::sites::reached_functions;
@@ -30,10 +31,21 @@ impl Functions {
         taken: Taken,
         first_sites: Option<&HashMap<Function, u32>>,
     ) -> Self {
+        Self::define_named(functions, arithmetic, taken, first_sites, |name| name)
+    }
+
+    /// The same under names that are changed before.
+    fn define_named(
+        functions: &[Function],
+        arithmetic: &mut Arithmetic,
+        taken: Taken,
+        first_sites: Option<&HashMap<Function, u32>>,
+        name_of: fn(String) -> String,
+    ) -> Self {
         let mut defined = Self { taken, ..Self::default() };
         for &function in functions {
             let definition = function.definition();
-            let name = defined.taken.fresh(&c_name(&definition.name));
+            let name = defined.taken.fresh(&name_of(c_name(&definition.name)));
             let notes = match function.body() {
                 Some(body) => {
                     let calls_noting =
@@ -58,10 +70,8 @@ impl Functions {
         defined
     }
 
-    /// Writes into the prelude of another emitter's source the functions that it calls, and those that these call. `taken`
-    /// are names that stand at the top of that source. Give each name with [`name`](Self::name).
-    #[allow(dead_code, reason = "the emitter of the structured IR calls it for element-wise functions")]
-    pub(crate) fn define_for(called: &[Function], arithmetic: &mut Arithmetic, taken: &[&str]) -> Self {
+    /// Writes into the prelude of a kernel of the engine, `entry`, the functions that it calls, and those that these call.
+    pub(crate) fn define_for(called: &[Function], arithmetic: &mut Arithmetic, entry: &str) -> Self {
         let mut reached = Vec::new();
         for function in called {
             let callees = function.body().map_or(Vec::new(), |body| reached_functions(&body.statements));
@@ -72,8 +82,8 @@ impl Functions {
             }
         }
         let mut names = Taken::new();
-        taken.iter().for_each(|name| names.take(name));
-        Self::define(&reached, arithmetic, names, None)
+        names.take(entry);
+        Self::define_named(&reached, arithmetic, names, None, apart_from_variables)
     }
 
     /// The name of a function in the source; its own where it is not defined there.
