@@ -12,6 +12,9 @@
 //! # Ok::<(), lazuli::Error>(())
 //! ```
 
+// What the macros write names the crate from outside; the crate's own tests use them too.
+extern crate self as lazuli;
+
 pub mod dtype;
 pub mod error;
 
@@ -27,6 +30,8 @@ mod queue;
 mod launch;
 
 mod function;
+
+pub mod kernel;
 
 mod module;
 
@@ -74,6 +79,7 @@ pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefin
 pub use launch::{
     Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
 };
+pub use lazuli_macros::{device, elementwise, kernel};
 pub use module::{Function, Global, Language, Module, ModuleBuilder, Occupancy};
 pub use queue::{Event, EventFuture, Queue};
 pub use runtime::explicit::KernelAttributes;
