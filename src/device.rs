@@ -217,8 +217,10 @@ impl Device {
     }
 
     /// True once the device has met a fault that it does not recover from: every call on it, and every array on it that is not
-    /// on the host yet, gives [`Error::DeviceLost`]. [`Device::open`], and the shared [`Device::cuda`] and its kin, then open
-    /// the device anew; a process goes on with that one.
+    /// on the host yet, gives [`Error::DeviceLost`]. The process goes on with other devices.
+    ///
+    /// [`Device::open`], and the shared [`Device::cuda`] and its kin, then open the device anew where the driver lets them. CUDA's
+    /// keeps the fault for the life of the process; opening it gives `DeviceLost` again, and [`Device::auto`] passes it over.
     pub fn is_lost(&self) -> bool {
         self.inner.runtime.is_lost()
     }

@@ -66,7 +66,10 @@ mod posing;
 pub mod prelude;
 
 pub use array::{Array, Arrays, Fetch, IntoShape, Norm, Operand, eval, get};
-pub use buffer::{Buffer, MemFlags};
+pub use buffer::{
+    Buffer, BufferSlice, BufferSliceMut, BufferSource, BufferTarget, HostBuffer, Mapped, MappedMut, MemFlags, Rect,
+    Transfer,
+};
 pub use config::Config;
 pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};

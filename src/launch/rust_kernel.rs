@@ -126,7 +126,8 @@ pub(super) fn judge(kernel: &ir::Kernel, grid: &RawGrid, note: &[u8; simt::NOTE_
 
 /// File, line and column of an access.
 fn place_of(kernel: &ir::Kernel, site: u64) -> String {
-    match usize::try_from(site).ok().and_then(|site| kernel.body.sites.get(site)) {
+    // The sites of the functions it calls follow its own.
+    match usize::try_from(site).ok().and_then(|site| simt::sites(kernel).get(site).copied()) {
         Some(place) => format!("{}:{}:{}", place.file, place.line, place.column),
         None => format!("access number {site}"),
     }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use lazuli_codegen::Dialect;
-use lazuli_kernels::prelude;
 
+use super::text::Text;
 use super::{Module, includes, report, unsupported};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -145,7 +145,17 @@ impl ModuleBuilder {
         };
         let language = self.checked_language(dialect)?;
         let name = self.name.clone().unwrap_or_else(|| format!("module.{}", dialect.file_extension()));
-        let text = self.text(source, &name, language, dialect)?;
+        self.check_defines()?;
+        let text = Text {
+            name: &name,
+            source,
+            language,
+            dialect,
+            defines: &self.defines,
+            is_extern_c: self.is_extern_c,
+            has_f64: self.device.runtime().facts().has_f64,
+        };
+        let text = text.assemble();
         let options = ModuleOptions {
             name: name.clone(),
             options: self.compiler_options(dialect),
@@ -188,32 +198,18 @@ impl ModuleBuilder {
         Ok(language)
     }
 
-    /// What the compiler is given: defines, the words of the portable language, and the source under its own line numbers.
-    fn text(&self, source: &str, name: &str, language: Language, dialect: Dialect) -> Result<String> {
-        let mut text = String::with_capacity(source.len() + 4096);
-        for (define, value) in &self.defines {
-            if define.trim().is_empty() || define.contains('\n') || value.contains('\n') {
+    /// Refuses a define that would not be one line.
+    fn check_defines(&self) -> Result<()> {
+        let is_wrong = |(define, value): &&(String, String)| {
+            define.trim().is_empty() || define.contains('\n') || value.contains('\n')
+        };
+        match self.defines.iter().find(is_wrong) {
+            None => Ok(()),
+            Some((define, value)) => {
                 let what = format!("#define {define} {value}: a name, and both on one line, are needed");
-                return Err(Error::HostData { op: "ModuleBuilder::define", what });
+                Err(Error::HostData { op: "ModuleBuilder::define", what })
             }
-            text += &format!("#define {define} {value}\n");
         }
-        if language == Language::Portable {
-            let has_f64 = self.device.runtime().facts().has_f64;
-            let (base, double, words) = match dialect {
-                Dialect::CudaC => (prelude::CUDA_C, prelude::DOUBLE_CUDA_C, prelude::PORTABLE_CUDA_C),
-                Dialect::OpenClC => (prelude::OPENCL_C, prelude::DOUBLE_OPENCL_C, prelude::PORTABLE_OPENCL_C),
-            };
-            text += base;
-            text += if has_f64 { double } else { "" };
-            text += words;
-        }
-        let is_wrapped = language == Language::CudaC && self.is_extern_c;
-        text += if is_wrapped { "extern \"C\" {\n" } else { "" };
-        text += &format!("#line 1 \"{}\"\n", name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "));
-        text += source;
-        text += if is_wrapped { "\n}\n" } else { "\n" };
-        Ok(text)
     }
 
     fn compiler_options(&self, dialect: Dialect) -> Vec<String> {

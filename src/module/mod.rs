@@ -5,11 +5,16 @@ mod function;
 mod global;
 mod includes;
 mod report;
+mod text;
 
 pub use builder::{Language, ModuleBuilder};
 pub(crate) use function::FunctionOf;
 pub use function::{Function, Occupancy};
 pub use global::Global;
+#[cfg(test)]
+pub(crate) use report::with_source_lines;
+#[cfg(test)]
+pub(crate) use text::Text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,9 +84,10 @@ impl Module {
         Self::load(device, "a cubin", "module.cubin", cubin)
     }
 
-    /// Loads what [`binary`](Module::binary) gave, on the same device and driver.
+    /// Loads what [`binary`](Module::binary) gave, on the same device and driver; or the binary of another tool, where the
+    /// driver checks those (PoCL does not).
     ///
-    /// Errors: `Compile`, `HostData` or `Driver` where the driver refuses it; `Unsupported` on the host.
+    /// Errors: `HostData` for a damaged one; `Compile` or `Driver` where the driver refuses it; `Unsupported` on the host.
     pub fn from_binary(device: &Device, binary: &[u8]) -> Result<Module> {
         let modules = device.runtime().modules();
         if modules.dialect().is_none() {
@@ -90,7 +96,8 @@ impl Module {
         Self::load_code(device, "module.bin", binary)
     }
 
-    /// The compiled code: a cubin or PTX on CUDA, the program's binary on OpenCL.
+    /// The compiled code: a cubin or PTX on CUDA; on OpenCL the driver's binary, with a checksum of ours behind it, as some
+    /// drivers trust whatever they are given.
     ///
     /// Errors: `Driver`, where the driver gives none.
     pub fn binary(&self) -> Result<Vec<u8>> {

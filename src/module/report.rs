@@ -1,7 +1,7 @@
 //! What a compiler says, told in the caller's terms: their source, and the line that each message is about.
 
 /// The log with the line of the source under each message that names one and does not show it already.
-pub(super) fn with_source_lines(log: &str, name: &str, source: &str) -> String {
+pub(crate) fn with_source_lines(log: &str, name: &str, source: &str) -> String {
     let lines: Vec<&str> = source.lines().collect();
     let mut told = String::with_capacity(log.len());
     let mut entries = log.lines().peekable();
