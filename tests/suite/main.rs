@@ -43,6 +43,9 @@ mod module;
 mod properties;
 
 mod poclcount;
+
+#[macro_use]
+mod rust_kernels;
 mod recorded_launches;
 mod source_functions;
 
