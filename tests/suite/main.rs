@@ -42,6 +42,7 @@ mod module;
 
 mod properties;
 
+mod functions;
 mod poclcount;
 mod recorded_launches;
 mod source_functions;
