@@ -39,4 +39,5 @@ mod properties;
 
 mod poclcount;
 
+mod buffer;
 mod queues;
