@@ -28,6 +28,10 @@ pub struct Config {
     /// variable `LAZULI_CACHE=off` turns it off for all devices, `LAZULI_CACHE_DIR` names another folder, and
     /// `LAZULI_CACHE_BYTES` bounds it (256 MiB). A folder that cannot be used is no error.
     pub disk_cache: bool,
+    /// Whether kernels written in Rust check their indices. One out of range then reads zero or writes nothing, and the launch
+    /// gives [`Error::KernelIndex`](crate::Error::KernelIndex), for which it waits. `None`: always on CPUs, where such an
+    /// access could end the process; on GPUs in builds with debug assertions only.
+    pub checked_kernels: Option<bool>,
 }
 
 impl Default for Config {
@@ -39,6 +43,7 @@ impl Default for Config {
             plan_cache: 1024,
             max_operations: 128,
             disk_cache: true,
+            checked_kernels: None,
         }
     }
 }
@@ -72,5 +77,10 @@ impl Config {
     /// The same settings with compiled kernels kept on disk or not.
     pub fn with_disk_cache(self, disk_cache: bool) -> Self {
         Self { disk_cache, ..self }
+    }
+
+    /// The same settings with the indices of kernels written in Rust checked or not, on every device.
+    pub fn with_checked_kernels(self, checked: bool) -> Self {
+        Self { checked_kernels: Some(checked), ..self }
     }
 }

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::evaluate::Caches;
 use crate::graph::Storage;
 use crate::queue::{Queue, Work};
-use crate::runtime::explicit::{self, Mark};
+use crate::runtime::explicit::{self, Extent, Mark, Pitches};
+use crate::runtime::host::HostRuntime;
 use crate::runtime::pool::{Block, Pool};
 use crate::runtime::{Binaries, Download, Memory, Runtime, discover};
 
@@ -60,7 +61,7 @@ pub struct Counters {
     /// Kernels whose binary came from disk, so that no compiler saw them. Not among `compiles`: the kernels made are the
     /// sum of both.
     pub disk_hits: u64,
-    /// Launches whose kernel was already compiled when their plan was made.
+    /// Launches whose kernel was already compiled when their plan was made, or when they were asked for.
     pub kernel_hits: u64,
     /// Evaluations whose plan was already made.
     pub plan_hits: u64,
@@ -114,6 +115,12 @@ impl Device {
     /// The host CPU, which is always there.
     pub fn host() -> Result<Device> {
         Self::from_name("host")
+    }
+
+    /// The host, for an array that carries an error and has no other device.
+    pub(crate) fn nowhere() -> Device {
+        let own = || Self::new("host".into(), Arc::new(HostRuntime::new()), Vec::new(), Config::default());
+        Self::host().unwrap_or_else(|_| own())
     }
 
     /// The device named `cuda:N`, `opencl:N`, `cuda`, `opencl`, `host` or `auto`.
@@ -173,9 +180,11 @@ impl Device {
             launches: self.inner.launches.load(Ordering::Relaxed),
             compiles: self.inner.compiles.load(Ordering::Relaxed),
             disk_hits: self.inner.disk_hits.load(Ordering::Relaxed),
-            kernel_hits: self.inner.caches.kernels.hits(),
+            kernel_hits: self.inner.caches.kernels.hits() + self.inner.caches.rust_kernels.hits(),
             plan_hits: self.inner.caches.plans.hits(),
-            evictions: self.inner.caches.kernels.evictions() + self.inner.caches.plans.evictions(),
+            evictions: self.inner.caches.kernels.evictions()
+                + self.inner.caches.plans.evictions()
+                + self.inner.caches.rust_kernels.evictions(),
             live_bytes: usage.live,
             peak_bytes: usage.peak,
             pooled_bytes: usage.pooled,
@@ -205,6 +214,15 @@ impl Device {
         queues.live.retain(|queue| queue.strong_count() > 0);
         queues.live.push(Arc::downgrade(queue.raw()));
         Ok(queue)
+    }
+
+    /// True once the device has met a fault that it does not recover from: every call on it, and every array on it that is not
+    /// on the host yet, gives [`Error::DeviceLost`]. The process goes on with other devices.
+    ///
+    /// [`Device::open`], and the shared [`Device::cuda`] and its kin, then open the device anew where the driver lets them. CUDA's
+    /// keeps the fault for the life of the process; opening it gives `DeviceLost` again, and [`Device::auto`] passes it over.
+    pub fn is_lost(&self) -> bool {
+        self.inner.runtime.is_lost()
     }
 
     /// Gives the pool's free memory back to the device.
@@ -307,6 +325,18 @@ impl Device {
         work.submit(|_| self.runtime().download(memory, offset, target))
     }
 
+    /// Copies the first bytes of device memory to other memory of the device, in order with all other work on either.
+    pub(crate) fn copy_memory(&self, from: &dyn Storage, to: &dyn Storage, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let extent = Extent::row(bytes);
+        let pitches = Pitches::dense(0, extent);
+        let sides = ((block_of(from)?.memory()?, pitches), (block_of(to)?.memory()?, pitches));
+        let work = Work { device: self, queue: None, after: &[], reads: &[from], writes: &[to] };
+        work.submit(|queue| self.runtime().queues().copy(queue, sides.0, sides.1, extent))
+    }
+
     /// Begins to copy device bytes from `offset` on to the host, after all work submitted so far. There is at least one.
     pub(crate) fn begin_download(
         &self,
@@ -336,6 +366,8 @@ fn binaries(config: &Config) -> Binaries {
 fn shared(name: &str, open: impl FnOnce() -> Result<Device>) -> Result<Device> {
     static DEVICES: OnceLock<Mutex<HashMap<String, Device>>> = OnceLock::new();
     let mut devices = DEVICES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    // One that is lost answers nobody any more, so the next caller gets a fresh one.
+    devices.retain(|_, device| !device.is_lost());
     if let Some(device) = devices.get(name) {
         return Ok(device.clone());
     }

@@ -167,6 +167,60 @@ pub enum Error {
         /// What does not fit, with the numbers.
         what: String,
     },
+    /// A launch that its kernel, the device or the arguments do not allow. Nothing was launched.
+    #[error("launch of {kernel}: {what}")]
+    InvalidLaunch {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong, with the numbers.
+        what: String,
+    },
+    /// No function or variable of this name in a module.
+    #[error("module {module} has no {name:?}{}", Available(available))]
+    FunctionNotFound {
+        /// The name asked for.
+        name: String,
+        /// The module.
+        module: String,
+        /// The names that are there, as far as they are known.
+        available: Vec<String>,
+    },
+    /// An index out of range in a kernel written in Rust that was launched with checks. The access read zero or wrote
+    /// nothing, and the device goes on working; see [`Config::checked_kernels`](crate::Config::checked_kernels).
+    #[error(
+        "kernel {kernel}: index {index} is out of range for {}, in thread {thread:?} of group {group:?}, at {at}",
+        Along(Some(*axis), *extent)
+    )]
+    KernelIndex {
+        /// The kernel.
+        kernel: String,
+        /// The index; the first of those out of range that was noted, of which there may be more.
+        index: u64,
+        /// The axis indexed.
+        axis: usize,
+        /// Its extent.
+        extent: usize,
+        /// The group's number along x, y and z.
+        group: [usize; 3],
+        /// The thread's number in its group along x, y and z.
+        thread: [usize; 3],
+        /// File, line and column of the access.
+        at: String,
+    },
+    /// A fault that the driver does not recover from: most often a kernel of the caller's that reached past its memory. What
+    /// was on the device is gone, and every later call on it gives this error. Other devices go on working, and so does the
+    /// process; [`Device::open`](crate::Device::open) opens the device anew where the driver lets it. CUDA's gives the fault to
+    /// every context of the process, so that only a new process has the GPU back: opening it gives this error too.
+    #[error("{device} is lost{}: {message}", Suspects(kernels))]
+    DeviceLost {
+        /// The device.
+        device: String,
+        /// The hand-written kernels launched since the device was last known to be well: one of them is to blame, where
+        /// there is any.
+        kernels: Vec<String>,
+        /// What the driver said.
+        message: String,
+    },
     /// A part of a buffer, or a region of a copy, that does not lie in it.
     #[error("{op}: {what}")]
     OutOfRange {
@@ -182,6 +236,15 @@ pub enum Error {
         /// The operation.
         op: &'static str,
         /// What forbids it.
+        what: String,
+    },
+    /// A kernel or a function written in Rust that no device can run, for a reason that its macro cannot see: functions that call
+    /// each other in a circle, or a barrier in a function.
+    #[error("{kernel}: {what}")]
+    Kernel {
+        /// The kernel or function.
+        kernel: String,
+        /// What is wrong with it.
         what: String,
     },
     /// A fault of Lazuli itself; please report it.
@@ -209,6 +272,31 @@ impl std::fmt::Display for Along {
         match self.0 {
             Some(axis) => write!(f, "axis {axis} of extent {}", self.1),
             None => write!(f, "{} elements", self.1),
+        }
+    }
+}
+
+/// Names to choose from.
+struct Available<'a>(&'a [String]);
+
+impl std::fmt::Display for Available<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            names => write!(f, "; it has {}", names.join(", ")),
+        }
+    }
+}
+
+/// Kernels that may have done it.
+struct Suspects<'a>(&'a [String]);
+
+impl std::fmt::Display for Suspects<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            [kernel] => write!(f, " after a launch of {kernel}"),
+            kernels => write!(f, " after launches of {}", kernels.join(", ")),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Evaluation: the one place where all stages meet.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use lazuli_codegen::Scalar;
@@ -14,8 +14,10 @@ use crate::device::{Device, block_of};
 use crate::error::{Error, Result};
 use crate::explain::Explanation;
 use crate::fuse::{self, Limits};
-use crate::graph::canonical::{Canonical, Signature, Source, canonicalize};
-use crate::graph::{Node, Storage, strided};
+use crate::graph::canonical::{Canonical, PromisedNodes, Signature, Source, canonicalize, canonicalize_given};
+use crate::graph::stages::{Stage, stages_before};
+use crate::graph::{Node, Op, Snapshot, Storage, strided};
+use crate::launch::{RustKernel, RustKernelKey};
 use crate::lower::Scratch;
 use crate::plan::{Plan, Slot, Step, make_plan};
 use crate::runtime::pool::Block;
@@ -27,17 +29,32 @@ pub struct Caches {
     pub plans: Cache<Signature, Arc<Plan>>,
     /// Compiled kernels, by the whole kernel and its schedule. Device and options are fixed for the life of the cache.
     pub kernels: Cache<KernelKey, Arc<dyn Executable>>,
+    /// Compiled kernels written in Rust, by their type and whether they check indices.
+    pub rust_kernels: Cache<RustKernelKey, Arc<RustKernel>>,
 }
 
 impl Caches {
     /// Empty caches of the configured sizes.
     pub fn new(config: &Config) -> Self {
-        Self { plans: Cache::new(config.plan_cache), kernels: Cache::new(config.kernel_cache) }
+        Self {
+            plans: Cache::new(config.plan_cache),
+            kernels: Cache::new(config.kernel_cache),
+            rust_kernels: Cache::new(config.kernel_cache),
+        }
     }
 }
 
 /// Gives every root its value on the device. Roots that have one, or are views of one that has, launch nothing.
 pub fn evaluate(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
+    for Stage { values, launches } in stages_before(roots) {
+        evaluate_stage(device, &values)?;
+        launches.iter().try_for_each(|launch| run_launch(device, launch))?;
+    }
+    evaluate_stage(device, roots)
+}
+
+/// The same where no launch of the user's stands before the roots.
+fn evaluate_stage(device: &Device, roots: &[Arc<Node>]) -> Result<()> {
     let (graph, pending) = loop {
         let pending = pending(roots)?;
         if pending.is_empty() {
@@ -174,21 +191,78 @@ fn scratch_memory(device: &Device, scratch: &Scratch) -> Result<Arc<Block>> {
     Ok(block)
 }
 
+/// Launches a kernel that the user wrote and recorded. What it reads has its value; whoever still has an output gets it.
+fn run_launch(device: &Device, node: &Node) -> Result<()> {
+    let (Op::Launch(launch), Snapshot::Pending(inputs)) = (node.op(), node.snapshot()) else {
+        return Err(Error::Internal(format!("{node:?} in the place of a launch")));
+    };
+    let memory_of = |input: &Arc<Node>| match strided::resolve(input) {
+        Some(strided) => Ok(strided.storage),
+        None if input.len() == 0 => Ok(device.allocate(0)? as Arc<dyn Storage>),
+        None => Err(Error::Internal(format!("{input:?} is not there for a launch"))),
+    };
+    let inputs = inputs.iter().map(memory_of).collect::<Result<Vec<_>>>()?;
+    // An index out of range would be noticed by nobody behind the user's kernel.
+    inputs.iter().try_for_each(|input| check::resolve(device, &**input))?;
+    let written = launch.call.run(&inputs)?;
+    let outputs = launch.outputs.get().map_or(&[][..], Vec::as_slice);
+    for (output, storage) in outputs.iter().zip(written) {
+        if let Some(output) = output.upgrade() {
+            output.fulfil(storage);
+        }
+    }
+    Ok(())
+}
+
 /// What evaluating the roots would launch, and why. Launches nothing; kernels not seen before are compiled.
 pub fn explain(device: &Device, roots: &[Arc<Node>]) -> Result<Explanation> {
-    let pending = pending(roots)?;
-    if pending.is_empty() {
-        return Ok(Explanation::nothing(device));
+    let mut explanation = Explanation::nothing(device);
+    let mut promised = PromisedNodes::default();
+    let stages = stages_before(roots);
+    for Stage { values, launches } in &stages {
+        explain_stage(device, values, &promised, &mut explanation)?;
+        values.iter().for_each(|value| promised.add(value));
+        for node in launches {
+            let Op::Launch(launch) = node.op() else { continue };
+            explanation.add_launch(&*launch.call, node.at())?;
+            let outputs = launch.outputs.get().into_iter().flatten();
+            outputs.filter_map(Weak::upgrade).for_each(|output| promised.add(&output));
+        }
     }
-    let graph = canonicalize(&pending)?;
+    explain_stage(device, roots, &promised, &mut explanation)?;
+    Ok(explanation)
+}
+
+fn explain_stage(
+    device: &Device,
+    roots: &[Arc<Node>],
+    promised: &PromisedNodes,
+    explanation: &mut Explanation,
+) -> Result<()> {
+    let mut pending = pending(roots)?;
+    pending.retain(|root| !promised.contains(root));
+    if pending.is_empty() {
+        return Ok(());
+    }
+    let graph = canonicalize_given(&pending, promised.clone())?;
     let plan = plan(device, &graph);
     graph.recycle();
-    Ok(Explanation::of(device, &*plan?))
+    explanation.add(&*plan?);
+    Ok(())
 }
 
 /// The graph below the roots as Graphviz DOT text, one cluster for each kernel.
 pub fn to_dot(device: &Device, roots: &[Arc<Node>]) -> Result<String> {
-    let graph = canonicalize(&pending(roots)?)?;
+    // What launches of the user's give is drawn as data.
+    let mut promised = PromisedNodes::default();
+    for Stage { launches, .. } in stages_before(roots) {
+        for node in &launches {
+            let Op::Launch(launch) = node.op() else { continue };
+            let outputs = launch.outputs.get().into_iter().flatten();
+            outputs.filter_map(Weak::upgrade).for_each(|output| promised.add(&output));
+        }
+    }
+    let graph = canonicalize_given(&pending(roots)?, promised)?;
     let flow = fuse::build_flow(&graph, device.runtime().facts());
     Ok(fuse::to_dot(&flow, &fuse::partition(&flow, limits(device))?))
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::device::Device;
+use crate::error::{Place, Result};
+use crate::graph::op::Call;
 use crate::plan::Plan;
 
 /// The kernels of an evaluation, why each begins, what it moves, and its source. Printed with `Display`.
@@ -41,7 +43,8 @@ impl Explanation {
         Self { device: device.to_string(), kernels: Vec::new(), least_bytes: 0 }
     }
 
-    pub(crate) fn of(device: &Device, plan: &Plan) -> Self {
+    /// Adds the kernels of a plan.
+    pub(crate) fn add(&mut self, plan: &Plan) {
         let kernels = plan.steps.iter().map(|step| KernelExplanation {
             name: step.kernel.name.clone(),
             reason: step.reason.to_string(),
@@ -51,7 +54,22 @@ impl Explanation {
             schedule: step.schedule.to_string(),
             source: step.executable.source().to_string(),
         });
-        Self { device: device.to_string(), kernels: kernels.collect(), least_bytes: plan.least_bytes }
+        self.kernels.extend(kernels);
+        self.least_bytes += plan.least_bytes;
+    }
+
+    /// Adds a launch of a kernel that the user wrote. What it does in it is not known.
+    pub(crate) fn add_launch(&mut self, call: &dyn Call, at: Place) -> Result<()> {
+        self.kernels.push(KernelExplanation {
+            name: call.name().to_string(),
+            reason: "it is a kernel that you wrote".to_string(),
+            at: at.to_string(),
+            operations: 0,
+            bytes: 0,
+            schedule: "over the grid that it was recorded with".to_string(),
+            source: call.source()?,
+        });
+        Ok(())
     }
 
     /// Bytes that all the kernels read and write.

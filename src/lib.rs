@@ -12,6 +12,9 @@
 //! # Ok::<(), lazuli::Error>(())
 //! ```
 
+// What the macros write names the crate from outside; the crate's own tests use them too.
+extern crate self as lazuli;
+
 pub mod dtype;
 pub mod error;
 
@@ -25,6 +28,12 @@ mod buffer;
 mod queue;
 
 mod launch;
+
+mod function;
+
+pub mod kernel;
+
+mod module;
 
 mod graph;
 
@@ -66,8 +75,14 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
 pub use error::{Error, Result};
 pub use explain::{Explanation, KernelExplanation};
-pub use launch::{Arg, Dim3, KernelDefinition, Launch, ScalarArg, SliceArg, SliceMutArg};
+pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefinition, ReductionKernel, ScanKernel};
+pub use launch::{
+    Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
+};
+pub use lazuli_macros::{device, elementwise, kernel};
+pub use module::{Function, Global, Language, Module, ModuleBuilder, Occupancy};
 pub use queue::{Event, EventFuture, Queue};
+pub use runtime::explicit::KernelAttributes;
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;

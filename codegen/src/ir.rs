@@ -8,6 +8,7 @@
 //!
 //! The [`Schedule`](crate::Schedule) beside it says how a device runs it.
 
+use crate::simt::Function;
 use crate::{BinaryOp, DType, ReduceOp, UnaryOp};
 
 /// A kernel, ready to be emitted or run by the host.
@@ -294,6 +295,8 @@ pub enum Expr {
     },
     /// Conversion to the variable's type, as Rust's `as`: saturating, NaN to 0; to bool it is `!= 0`.
     Cast(Var),
+    /// A function of the user's on elements. All of its parameters are values.
+    Call(Function, Vec<Var>),
 }
 
 /// Integer arithmetic on indices. Division operands are never negative, and the divisor is positive.

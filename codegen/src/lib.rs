@@ -27,7 +27,7 @@ pub use ir::{
     Access, Affine, Axis, AxisId, BufferId, BufferParam, Coefficient, Combine, Expr, Fold, IndexOp, IndexOperand,
     IndexWidth, Kernel, Loop, Reduce, ScalarId, SizeId, Span, Stmt, Term, Tree, Var, VarType,
 };
-pub use op::{BinaryOp, ReduceOp, UnaryOp};
+pub use op::{BinaryOp, Combiner, ReduceOp, UnaryOp};
 pub use scalar::Scalar;
 pub use schedule::{Cooperation, DeviceFacts, Grid, LaneOrder, Placement, Schedule, tile_bytes};
 pub use verify::verify_kernel;

@@ -20,6 +20,34 @@ const RESERVED: &[&str] = &[
     "unsigned", "ushort", "using", "vector", "virtual", "void", "volatile", "while", "write_only", "xor",
 ];
 
+/// Functions of OpenCL C and CUDA C that a function of the user's may well share a name with. OpenCL C 1.2 section 6.12, the
+/// CUDA Math API, and what NVRTC declares by itself.
+#[rustfmt::skip]
+const BUILT_IN: &[&str] = &[
+    "abs_diff", "acospi", "add_sat", "all", "any", "asinpi", "assert", "atan2pi", "atanpi", "bitselect", "clamp", "clock",
+    "cospi", "cross", "cyl_bessel_i0", "cyl_bessel_i1", "degrees", "distance", "dot", "erfcinv", "erfcx", "erfinv", "exp10",
+    "fabs", "fast_distance", "fast_length", "fast_normalize", "fdim", "fdivide", "fmax", "fmin", "fract", "free", "frexp",
+    "hadd", "ilogb", "isequal", "isfinite", "isgreater", "isgreaterequal", "isinf", "isless", "islessequal", "islessgreater",
+    "isnan", "isnormal", "isnotequal", "isordered", "isunordered", "j0", "j1", "jn", "ldexp", "length", "lgamma", "lgamma_r",
+    "llabs", "llrint", "llround", "logb", "lrint", "lround", "mad", "mad24", "mad_hi", "mad_sat", "malloc", "maxmag",
+    "mem_fence", "memcpy", "memmove", "memset", "minmag", "mix", "modf", "mul24", "mul_hi", "nan", "nearbyint", "nextafter",
+    "norm", "norm3d", "norm4d", "normalize", "normcdf", "normcdfinv", "popcount", "pown", "powr", "prefetch", "printf",
+    "radians", "rcbrt", "remainder", "remquo", "rhadd", "rhypot", "rnorm", "rootn", "rotate", "rsqrt", "scalbln", "scalbn",
+    "select", "shuffle", "shuffle2", "signbit", "sincos", "sincospi", "sinpi", "smoothstep", "step", "sub_sat", "tanpi",
+    "tgamma", "time", "upsample", "wait_group_events", "y0", "y1", "yn",
+];
+
+/// What families of such functions begin with.
+const BUILT_IN_PREFIXES: &[&str] =
+    &["as_", "async_", "atom_", "atomic_", "convert_", "get_", "half_", "native_", "vload", "vstore"];
+
+/// True for a word that no name may be.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+        || BUILT_IN.contains(&name)
+        || BUILT_IN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// The name a kernel is emitted under: its own, unless that cannot stand at the top of a source.
 pub(crate) fn entry_name(name: &str) -> String {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -27,7 +55,7 @@ pub(crate) fn entry_name(name: &str) -> String {
     // The prelude's functions, types and macros begin with a dtype's name or are capitals.
     let in_prelude = DType::ALL.iter().any(|dtype| name.starts_with(dtype.name()))
         || name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
-    if legal && !in_prelude && !RESERVED.contains(&name) {
+    if legal && !in_prelude && !is_reserved(name) {
         return name.to_owned();
     }
     let mended: String = name.chars().map(|c| if letter(c) { c } else { '_' }).collect();

@@ -4,7 +4,8 @@
 //! A shift by the width or more, or by a negative count, gives what is left when every bit is gone: 0, or the sign.
 //! f16 and bf16 are computed in f32 and rounded after each operation.
 
-use crate::DType;
+use crate::simt::Function;
+use crate::{DType, Scalar};
 
 /// An operation on one element.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -108,6 +109,18 @@ pub enum ReduceOp {
     Any,
     /// bool only.
     All,
+    /// A function of the user's.
+    Custom(Combiner),
+}
+
+/// A function of two elements of one type that gives a third of it, with the value it leaves others as they are with.
+/// It is taken to be associative and commutative: a tree decides what meets what.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Combiner {
+    /// The function.
+    pub function: Function,
+    /// `function(identity, x)` is `x`; also what folding nothing gives.
+    pub identity: Scalar,
 }
 
 impl UnaryOp {
@@ -281,12 +294,12 @@ impl BinaryOp {
 }
 
 impl ReduceOp {
-    /// Every reduction.
-    pub const ALL: [ReduceOp; 6] =
+    /// Every reduction but the user's own.
+    pub const BUILT_IN: [ReduceOp; 6] =
         [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max, ReduceOp::Any, ReduceOp::All];
 
     /// The name in errors, traces and kernel names.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             ReduceOp::Sum => "sum",
             ReduceOp::Prod => "prod",
@@ -294,16 +307,20 @@ impl ReduceOp {
             ReduceOp::Max => "max",
             ReduceOp::Any => "any",
             ReduceOp::All => "all",
+            ReduceOp::Custom(combiner) => combiner.function.name(),
         }
     }
 
     /// True where the reduction is defined on elements of this type. The result has the same type: widening, and the
     /// f32 accumulator of f16 and bf16, are casts recorded around the reduction.
-    pub const fn accepts(self, operand: DType) -> bool {
+    pub fn accepts(self, operand: DType) -> bool {
         match self {
             ReduceOp::Sum | ReduceOp::Prod => !matches!(operand, DType::Bool) && !operand.is_half(),
             ReduceOp::Min | ReduceOp::Max => !matches!(operand, DType::Bool),
             ReduceOp::Any | ReduceOp::All => matches!(operand, DType::Bool),
+            ReduceOp::Custom(combiner) => {
+                combiner.identity.dtype() == operand && combiner.function.is_of_values(&[operand; 2], operand)
+            }
         }
     }
 

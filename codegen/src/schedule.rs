@@ -252,9 +252,10 @@ impl Kernel {
             use crate::Expr::*;
             body.iter()
                 .map(|stmt| match stmt {
-                    Stmt::Let { expr, .. } => {
-                        usize::from(matches!(expr, Unary(..) | Binary(..) | MulAdd(..) | Select { .. } | Cast(..)))
-                    }
+                    Stmt::Let { expr, .. } => usize::from(matches!(
+                        expr,
+                        Unary(..) | Binary(..) | MulAdd(..) | Select { .. } | Cast(..) | Call(..)
+                    )),
                     Stmt::Store { .. } => 0,
                     Stmt::Reduce(reduce) => count(&reduce.body) + reduce.folds.len(),
                     Stmt::Combine(_) => 0,

@@ -22,6 +22,7 @@ impl Expr {
             Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => {
                 [a, b, c].into_iter().for_each(|var| visit(*var));
             }
+            Expr::Call(_, arguments) => arguments.iter().for_each(|var| visit(*var)),
         }
     }
 
@@ -44,6 +45,7 @@ impl Expr {
             Expr::MulAdd(a, b, c) | Expr::Select { condition: a, on_true: b, on_false: c } => {
                 [a, b, c].into_iter().for_each(change);
             }
+            Expr::Call(_, arguments) => arguments.iter_mut().for_each(change),
         }
     }
 }

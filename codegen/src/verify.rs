@@ -274,6 +274,12 @@ impl Verifier<'_> {
                 self.use_value(*on_false, result)
             }
             Expr::Cast(a) => self.operand(*a).map(|_| ()),
+            Expr::Call(function, arguments) => {
+                let operands = arguments.iter().map(|var| self.operand(*var)).collect::<Result<Vec<_>, _>>()?;
+                check(function.is_of_values(&operands, result), || {
+                    format!("{} of {operands:?} is no {result}", function.name())
+                })
+            }
         }
     }
 

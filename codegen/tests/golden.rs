@@ -4,7 +4,7 @@ mod common;
 
 use std::{env, fs, path::PathBuf};
 
-use lazuli_codegen::{Dialect, EmitOptions, emit, verify_kernel};
+use lazuli_codegen::{Dialect, EmitOptions, emit, simt, verify_kernel};
 
 #[test]
 fn emitted_text_is_as_recorded() {
@@ -12,6 +12,7 @@ fn emitted_text_is_as_recorded() {
     let is_blessing = env::var_os("LAZULI_BLESS").is_some_and(|value| value == "1");
     let mut drifted = Vec::new();
     let mut expected = Vec::new();
+    let mut texts = Vec::new();
     for (name, kernel, schedule) in common::kernels::all() {
         verify_kernel(&kernel, &schedule).unwrap_or_else(|error| panic!("{name}: {error}"));
         for dialect in Dialect::ALL {
@@ -27,13 +28,23 @@ fn emitted_text_is_as_recorded() {
                 let other = EmitOptions { cpu_math: !options.cpu_math, ..options };
                 assert_eq!(source, emit(&kernel, &schedule, dialect, &other), "{name}");
             }
-            expected.push(file.clone());
-            if is_blessing {
-                fs::write(&file, &source.text).expect("golden file written");
-            } else if fs::read_to_string(&file).ok().as_deref() != Some(&source.text) {
-                drifted.push(format!("{}:\n{}", file.display(), source.text));
-            }
+            texts.push((file, source.text));
         }
+    }
+    for (name, kernel, options) in common::simt::all() {
+        simt::verify(&kernel).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for dialect in Dialect::ALL {
+            let file = folder.join(format!("{name}.{}", dialect.file_extension()));
+            texts.push((file, simt::emit(&kernel, dialect, &options).text));
+        }
+    }
+    for (file, text) in texts {
+        if is_blessing {
+            fs::write(&file, &text).expect("golden file written");
+        } else if fs::read_to_string(&file).ok().as_deref() != Some(&text) {
+            drifted.push(format!("{}:\n{text}", file.display()));
+        }
+        expected.push(file);
     }
     assert!(drifted.is_empty(), "LAZULI_BLESS=1 accepts these:\n{}", drifted.join("\n"));
     for file in fs::read_dir(&folder).expect("golden folder") {

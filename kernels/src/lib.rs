@@ -46,4 +46,18 @@ pub mod prelude {
     pub const AWAIT_GROUPS_CUDA_C: &str = include_str!("../prelude/await_groups_cuda_c.h");
     /// Elements as indices, checked.
     pub const INDICES: &str = include_str!("../prelude/indices.h");
+    /// Atomics on floats by compare-exchange; OpenCL C.
+    pub const ATOMICS_OPENCL_C: &str = include_str!("../prelude/atomics_opencl_c.h");
+    /// Atomics on floats by compare-exchange; CUDA C.
+    pub const ATOMICS_CUDA_C: &str = include_str!("../prelude/atomics_cuda_c.h");
+    /// The first index out of range of a hand-written kernel, noted; OpenCL C.
+    pub const NOTE_OPENCL_C: &str = include_str!("../prelude/note_opencl_c.h");
+    /// The first index out of range of a hand-written kernel, noted; CUDA C.
+    pub const NOTE_CUDA_C: &str = include_str!("../prelude/note_cuda_c.h");
+    /// Checked accesses of hand-written kernels; needs the section that notes.
+    pub const CHECKED: &str = include_str!("../prelude/checked.h");
+    /// Kernels, indices, memory of groups and atomics in OpenCL C, for sources that users write once; needs [`OPENCL_C`].
+    pub const PORTABLE_OPENCL_C: &str = include_str!("../prelude/portable_opencl_c.h");
+    /// Kernels, indices, memory of groups and atomics in CUDA C, for sources that users write once; needs [`CUDA_C`].
+    pub const PORTABLE_CUDA_C: &str = include_str!("../prelude/portable_cuda_c.h");
 }

@@ -31,6 +31,8 @@ mod fetch;
 
 mod together;
 
+mod kernel_arg;
+
 mod display;
 
 use std::borrow::Cow;
@@ -155,7 +157,6 @@ impl<T: Element> Array<T> {
         Self { node, device, element: PhantomData }
     }
 
-    #[cfg(test)]
     pub(crate) fn node(&self) -> &Arc<Node> {
         &self.node
     }
@@ -166,7 +167,7 @@ impl<T: Element> Array<T> {
     }
 
     /// An array that carries an error; or the one this array carries already, which was first.
-    fn fail<U: Element>(&self, error: Error, at: Place) -> Array<U> {
+    pub(crate) fn fail<U: Element>(&self, error: Error, at: Place) -> Array<U> {
         self.derive(if self.is_failed() { self.node.clone() } else { record::failed(error, U::DTYPE, at) })
     }
 

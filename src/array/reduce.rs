@@ -193,6 +193,11 @@ impl<T: Element> Array<T> {
         })
     }
 
+    /// A fold by a function of the user's.
+    pub(crate) fn fold_custom(&self, op: ReduceOp, axes: Option<&[isize]>, keep: bool, at: Place) -> Array<T> {
+        self.fold(Fold::new(op, op.name(), T::DTYPE), axes, keep, at)
+    }
+
     /// What `record` makes of this array over all axes or some of them: a node without those axes, of any type that converts to
     /// the result's. `keep` gives them back at extent 1.
     pub(super) fn fold_by<U: Element>(

@@ -197,7 +197,7 @@ pub(crate) fn download<T: Element>(
 }
 
 /// Elements from bytes of a device.
-pub(super) fn fill<T: Element>(target: &mut [T], copy: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+pub(crate) fn fill<T: Element>(target: &mut [T], copy: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
     if T::DTYPE != DType::Bool {
         return copy(bytes::of_slice_mut(target));
     }

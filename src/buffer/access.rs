@@ -8,8 +8,12 @@ use crate::device::{Device, block_of};
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::graph::Storage;
+use crate::launch::SliceOf;
 use crate::queue::{Event, Queue, Work};
 use crate::runtime::explicit::{self, Extent, Pitches};
+
+/// What messages call the use of a buffer by a kernel.
+pub(super) const KERNEL: &str = "kernel argument";
 
 /// What a buffer remembers between its uses.
 #[derive(Default)]
@@ -108,6 +112,24 @@ impl<T: Element> Buffer<T> {
         self.flags.check_write(op, by)?;
         self.state.check(op)?;
         self.own(false)
+    }
+
+    /// The elements, for a kernel that reads them. Whether the flags allow it is for the launch to say, which knows the kernel.
+    ///
+    /// Errors: `InvalidUse` where the buffer is mapped to be written; what an earlier mapping left.
+    pub(crate) fn kernel_slice(&self) -> Result<SliceOf> {
+        self.state.check(KERNEL)?;
+        let (device, storage, flags) = (self.device.clone(), self.storage.clone(), self.flags);
+        Ok(SliceOf { device, storage, dtype: T::DTYPE, start: 0, len: self.len, is_mut: false, flags })
+    }
+
+    /// The elements, for a kernel that writes them: where an array holds the memory too, a copy of it.
+    ///
+    /// Errors: as [`kernel_slice`](Self::kernel_slice); `OutOfMemory`, `Driver` where it is copied.
+    pub(crate) fn kernel_slice_mut(&mut self) -> Result<SliceOf> {
+        self.state.check(KERNEL)?;
+        self.own(true)?;
+        Ok(SliceOf { is_mut: true, ..self.kernel_slice()? })
     }
 
     /// Memory that nobody else holds.

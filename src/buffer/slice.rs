@@ -5,13 +5,14 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::access::{Part, State, check_range};
+use super::access::{KERNEL, Part, State, check_range};
 use super::{Buffer, By, MemFlags};
 use crate::array::{Array, IntoShape};
 use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::graph::Storage;
+use crate::launch::SliceOf;
 
 /// A part of a buffer, to be read: a sub-buffer. Copied, and given to kernels, without a copy.
 #[derive(Clone, Copy)]
@@ -135,9 +136,10 @@ impl<'a, T: Element> BufferSlice<'a, T> {
         Ok(Part { device: &buffer.device, storage: buffer.for_reading(op, by)?, start, len })
     }
 
-    /// Device, memory, first element and number of elements for a kernel that reads it.
-    pub(crate) fn for_kernel(&self, op: &'static str) -> Result<(&'a Device, &'a Arc<dyn Storage>, usize, usize)> {
-        self.part(op, By::Kernel).map(|part| (part.device, part.storage, part.start, part.len))
+    /// The part as an argument of a kernel that reads it. Errors: `InvalidUse` while the buffer is mapped to be written.
+    pub(crate) fn kernel_slice(&self) -> Result<SliceOf> {
+        let BufferSlice { buffer, start, len } = *self;
+        Ok(SliceOf { start, len, ..buffer.kernel_slice()? })
     }
 }
 
@@ -202,9 +204,12 @@ impl<'a, T: Element> BufferSliceMut<'a, T> {
         self.state
     }
 
-    /// Device, memory, first element and number of elements for a kernel that writes it, and may read it.
-    pub(crate) fn for_kernel(&self, op: &'static str) -> Result<(&'a Device, &'a Arc<dyn Storage>, usize, usize)> {
-        self.write_part(op, By::Kernel).map(|part| (part.device, part.storage, part.start, part.len))
+    /// The part as an argument of a kernel that writes it, and may read it. Errors: `InvalidUse` while the buffer is mapped.
+    pub(crate) fn kernel_slice(&self) -> Result<SliceOf> {
+        self.state.check(KERNEL)?;
+        let Self { storage, device, flags, start, len, .. } = *self;
+        let (storage, device) = (storage.clone(), device.clone());
+        Ok(SliceOf { device, storage, dtype: T::DTYPE, start, len, is_mut: true, flags })
     }
 }
 

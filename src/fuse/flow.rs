@@ -1,6 +1,7 @@
 //! The data flow that is partitioned: the canonical graph with each reduction's tree chosen, and long reductions split into
 //! a reduction of chunks and one of their results where groups of one launch cannot do both.
 
+use lazuli_codegen::simt::Function;
 use lazuli_codegen::{BinaryOp, DType, DeviceFacts, ReduceOp, Tree, UnaryOp};
 use smallvec::{SmallVec, smallvec};
 
@@ -91,6 +92,7 @@ pub enum FlowOp {
     MulAdd,
     Select,
     Cast,
+    Call(Function),
     View(View),
     Reshape,
     SliceAssign(Region),
@@ -158,6 +160,7 @@ impl FlowOp {
             FlowOp::MulAdd => "mul_add",
             FlowOp::Select => "select",
             FlowOp::Cast => "cast",
+            FlowOp::Call(function) => function.name(),
             FlowOp::View(_) => "view",
             FlowOp::Reshape => "reshape",
             FlowOp::SliceAssign(_) => "slice_assign",
@@ -181,7 +184,7 @@ impl FlowOp {
             FlowOp::Unary(op) => op.is_cheap(),
             FlowOp::Binary(op) => op.is_cheap(),
             FlowOp::MulAdd | FlowOp::Select | FlowOp::Cast => true,
-            FlowOp::Reduce(_) | FlowOp::SliceAssign(_) | FlowOp::Gather { .. } => false,
+            FlowOp::Reduce(_) | FlowOp::SliceAssign(_) | FlowOp::Gather { .. } | FlowOp::Call(_) => false,
             FlowOp::Leaf(_) | FlowOp::Scalar(_) | FlowOp::Iota | FlowOp::View(_) | FlowOp::Reshape => true,
         }
     }
@@ -207,13 +210,14 @@ pub fn build_flow(graph: &Canonical, facts: &DeviceFacts) -> Flow {
             (Source::Scalar(slot), _) => FlowOp::Scalar(slot),
             (Source::Operation, op) => match op {
                 // Canonical form has given these a source or refused them.
-                Op::Leaf | Op::Scalar(_) | Op::Failed(_) => continue,
+                Op::Leaf | Op::Scalar(_) | Op::Launch(_) | Op::Output(_) | Op::Failed(_) => continue,
                 Op::Iota => FlowOp::Iota,
                 Op::Unary(op) => FlowOp::Unary(*op),
                 Op::Binary(op) => FlowOp::Binary(*op),
                 Op::MulAdd => FlowOp::MulAdd,
                 Op::Select => FlowOp::Select,
                 Op::Cast => FlowOp::Cast,
+                Op::Call(function) => FlowOp::Call(*function),
                 Op::View(view) => FlowOp::View((**view).clone()),
                 Op::Reshape => FlowOp::Reshape,
                 Op::SliceAssign(region) => FlowOp::SliceAssign((**region).clone()),

@@ -5,14 +5,15 @@
 //! values of scalars alone. Scalars are slots in the order they are reached and never merge by value, else `x * i + 1`
 //! would be another graph at i = 1.
 
+use std::any::Any;
 use std::borrow::Borrow;
 use std::cell::Cell;
 use std::collections::hash_map::Entry;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use lazuli_codegen::Scalar;
-use rustc_hash::{FxHashMap, FxHasher};
+use lazuli_codegen::{ReduceOp, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use super::node::Held;
@@ -56,6 +57,40 @@ pub struct Canonical {
     waiting: Vec<Waiting>,
     /// Numbers of their inputs that have been.
     numbers: Vec<u32>,
+    /// What is taken as given.
+    promised: PromisedNodes,
+}
+
+/// Nodes to be taken as if they had their values.
+#[derive(Clone, Default)]
+pub struct PromisedNodes(FxHashSet<*const Node>);
+
+impl PromisedNodes {
+    /// Takes the node as given from now on.
+    pub fn add(&mut self, node: &Arc<Node>) {
+        self.0.insert(Arc::as_ptr(node));
+    }
+
+    /// True for a node that was added and has no value yet.
+    pub fn contains(&self, node: &Arc<Node>) -> bool {
+        !self.0.is_empty() && !node.is_evaluated() && self.0.contains(&Arc::as_ptr(node))
+    }
+}
+
+/// In the place of memory that is not there yet.
+#[derive(Debug)]
+struct Promised {
+    bytes: usize,
+}
+
+impl Storage for Promised {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 /// An input on the walk.
@@ -105,7 +140,13 @@ thread_local! {
 
 /// The canonical form of what the roots need. Errors: the first failed node on the way.
 pub fn canonicalize(roots: &[Arc<Node>]) -> Result<Box<Canonical>, Error> {
+    canonicalize_given(roots, PromisedNodes::default())
+}
+
+/// The same where some values are taken as given, to be looked at and not to be run. The nodes live as long as the call.
+pub fn canonicalize_given(roots: &[Arc<Node>], promised: PromisedNodes) -> Result<Box<Canonical>, Error> {
     let mut graph = BUFFERS.take().unwrap_or_default();
+    graph.promised = promised;
     for root in roots {
         match graph.visit(root) {
             Ok(number) => graph.roots.push(number),
@@ -150,6 +191,7 @@ impl Canonical {
         self.open.clear();
         self.waiting.clear();
         self.numbers.clear();
+        self.promised = PromisedNodes::default();
         BUFFERS.set(Some(self));
     }
 
@@ -187,6 +229,9 @@ impl Canonical {
         if let Some(&number) = self.seen.get(&Arc::as_ptr(&node)) {
             return Ok(Some(number));
         }
+        if self.promised.contains(&node) {
+            return Ok(Some(self.promise(node)));
+        }
         // A constant needs no look at its storage, should it have one.
         if let Op::Scalar(_) = node.op() {
             return self.operation(node, 0).map(Some);
@@ -213,6 +258,12 @@ impl Canonical {
         }
     }
 
+    /// A leaf in the place of a value that will be on the device by then.
+    fn promise(&mut self, node: Arc<Node>) -> u32 {
+        let storage = Promised { bytes: node.len() * node.dtype().size_bytes() };
+        self.leaf(node, Arc::new(storage))
+    }
+
     fn leaf(&mut self, node: Arc<Node>, storage: Arc<dyn Storage>) -> u32 {
         let address = Arc::as_ptr(&storage).cast::<()>();
         let next = self.leaves.len() as u32;
@@ -232,6 +283,9 @@ impl Canonical {
         match node.op() {
             Op::Failed(error) => return Err((**error).clone()),
             Op::Leaf => return Err(Error::Internal("a leaf without storage".into())),
+            Op::Launch(_) | Op::Output(_) => {
+                return Err(Error::Internal("a launch among what a kernel computes".into()));
+            }
             Op::Scalar(scalar) => {
                 let slot = self.scalars.len() as u32;
                 self.scalars.push(*scalar);
@@ -244,6 +298,7 @@ impl Canonical {
             Op::MulAdd => self.words.push(tag::MUL_ADD),
             Op::Select => self.words.push(tag::SELECT),
             Op::Cast => self.words.push(tag::CAST),
+            Op::Call(function) => self.words.extend([tag::CALL | inputs as u64, function.number()]),
             Op::View(view) => {
                 self.words.push(tag::VIEW | view.axes.len() as u64);
                 for map in &view.axes {
@@ -253,7 +308,9 @@ impl Canonical {
             }
             Op::Reshape => self.words.push(tag::RESHAPE),
             Op::Reduce(op, axes) => {
-                self.words.extend([tag::REDUCE | *op as u64, axes.len() as u64]);
+                let (number, own) = fold_words(*op);
+                self.words.extend([tag::REDUCE | number, axes.len() as u64]);
+                self.words.extend(own.into_iter().flatten());
                 self.words.extend(axes.iter().map(|reduced| u64::from(*reduced)));
             }
             Op::Gather(gather) => self.words.extend([tag::GATHER, u64::from(gather.axis)]),
@@ -315,6 +372,19 @@ impl Canonical {
     }
 }
 
+/// What tells a fold from others: its number, and what a fold of the user's own is.
+fn fold_words(op: ReduceOp) -> (u64, Option<[u64; 2]>) {
+    match op {
+        ReduceOp::Sum => (0, None),
+        ReduceOp::Prod => (1, None),
+        ReduceOp::Min => (2, None),
+        ReduceOp::Max => (3, None),
+        ReduceOp::Any => (4, None),
+        ReduceOp::All => (5, None),
+        ReduceOp::Custom(combiner) => (6, Some([combiner.function.number(), combiner.identity.bits()])),
+    }
+}
+
 fn order_word(order: &Order) -> u64 {
     match order {
         Order::Any => 0,
@@ -339,4 +409,5 @@ mod tag {
     pub const REDUCE: u64 = 11 << 32;
     pub const SLICE_ASSIGN: u64 = 12 << 32;
     pub const GATHER: u64 = 13 << 32;
+    pub const CALL: u64 = 14 << 32;
 }

@@ -6,6 +6,7 @@ pub mod canonical;
 mod node;
 pub mod op;
 pub mod record;
+pub mod stages;
 pub mod strided;
 
 pub use node::{Inputs, Node, Snapshot, Storage};

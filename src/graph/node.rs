@@ -31,6 +31,8 @@ pub struct Node {
     dtype: DType,
     order: Order,
     at: Place,
+    /// Launches of the user's that stand one after another on the longest way from data to this value.
+    launch_depth: u32,
     /// Set once the state is `Evaluated`, so that most questions need no lock.
     evaluated: AtomicBool,
     state: Mutex<State>,
@@ -60,14 +62,17 @@ pub enum Snapshot {
 impl Node {
     #[inline]
     pub(super) fn pending(op: Op, inputs: Inputs, shape: Shape, dtype: DType, order: Order, at: Place) -> Arc<Self> {
+        let below = inputs.iter().map(|input| if input.is_evaluated() { 0 } else { input.launch_depth }).max();
+        let launch_depth = below.unwrap_or(0) + u32::from(matches!(op, Op::Output(_)));
         let state = Mutex::new(State::Pending(inputs));
-        Arc::new(Self { op, shape, dtype, order, at, evaluated: AtomicBool::new(false), state })
+        Arc::new(Self { op, shape, dtype, order, at, launch_depth, evaluated: AtomicBool::new(false), state })
     }
 
     /// A node whose value is already on the device: dense, `shape` elements of `dtype` in `order`.
     pub fn leaf(storage: Arc<dyn Storage>, shape: Shape, dtype: DType, order: Order, at: Place) -> Arc<Self> {
         let state = Mutex::new(State::Evaluated(storage));
-        Arc::new(Self { op: Op::Leaf, shape, dtype, order, at, evaluated: AtomicBool::new(true), state })
+        let (op, evaluated) = (Op::Leaf, AtomicBool::new(true));
+        Arc::new(Self { op, shape, dtype, order, at, launch_depth: 0, evaluated, state })
     }
 
     /// What the node computes.
@@ -93,6 +98,11 @@ impl Node {
     /// The line that recorded it.
     pub fn at(&self) -> Place {
         self.at
+    }
+
+    /// Launches of the user's that stood one after another on the longest way from data to this value when it was recorded.
+    pub fn launch_depth(&self) -> u32 {
+        self.launch_depth
     }
 
     /// Elements. Recording refuses shapes whose count overflows.

@@ -1,8 +1,13 @@
 //! The operations a graph records: a closed set, matched without a wildcard so that a new one must be handled everywhere.
 
+use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
+
+use lazuli_codegen::simt::Function;
 use lazuli_codegen::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use smallvec::SmallVec;
 
+use super::{Node, Storage};
 use crate::error::Error;
 use crate::shape::Shape;
 
@@ -25,6 +30,8 @@ pub enum Op {
     Select,
     /// Conversion to the node's element type.
     Cast,
+    /// A function of the user's. An input of the result's shape for each of its parameters.
+    Call(Function),
     /// An index map along axes: slices, steps, flips, permutations, broadcasts, axes inserted and removed.
     View(Box<View>),
     /// The same elements in row-major order under another shape.
@@ -36,6 +43,10 @@ pub enum Op {
     Gather(Box<Gather>),
     /// The first input with the second written over a region of it.
     SliceAssign(Box<Region>),
+    /// A launch of a kernel that the user wrote. Its inputs are stored as the kernel takes them; it has no value of its own.
+    Launch(Box<Launch>),
+    /// What a launch writes, by number. Its one input is the launch.
+    Output(u32),
     /// What could not be recorded. No inputs.
     Failed(Box<Error>),
 }
@@ -133,6 +144,27 @@ pub struct Gather {
     pub indices: Shape,
 }
 
+/// A recorded launch of a kernel that the user wrote.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What is launched.
+    pub call: Arc<dyn Call>,
+    /// The values it writes, by number, as long as anybody has them.
+    pub outputs: Arc<OnceLock<Vec<Weak<Node>>>>,
+}
+
+/// What a recorded launch does once its inputs are there. The runtime's side implements it; the graph only keeps it.
+pub trait Call: Send + Sync + fmt::Debug {
+    /// The kernel's name.
+    fn name(&self) -> &str;
+
+    /// Launches it: `inputs` hold the inputs' elements in row-major order from the first byte on. Gives the outputs' memory.
+    fn run(&self, inputs: &[Arc<dyn Storage>]) -> Result<Vec<Arc<dyn Storage>>, Error>;
+
+    /// Its source, for people to read.
+    fn source(&self) -> Result<String, Error>;
+}
+
 impl Op {
     /// The name in errors and traces.
     pub fn name(&self) -> &'static str {
@@ -145,11 +177,14 @@ impl Op {
             Op::MulAdd => "mul_add",
             Op::Select => "select",
             Op::Cast => "cast",
+            Op::Call(function) => function.name(),
             Op::View(_) => "view",
             Op::Reshape => "reshape",
             Op::Reduce(op, _) => op.name(),
             Op::Gather(gather) => gather.op,
             Op::SliceAssign(_) => "slice_assign",
+            Op::Launch(_) => "launch",
+            Op::Output(_) => "output",
             Op::Failed(_) => "failed",
         }
     }

@@ -4,12 +4,13 @@
 //! failed input is handed on as it is, so that the first mistake is the one reported.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use lazuli_codegen::simt::Function;
 use lazuli_codegen::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 use smallvec::{SmallVec, smallvec};
 
-use super::op::{AxisMap, AxisMask, Gather, Op, Range, Region, View};
+use super::op::{AxisMap, AxisMask, Call, Gather, Launch, Op, Range, Region, View};
 use super::{Inputs, Node};
 use crate::error::{Error, Place};
 use crate::shape::{self, Order, Shape};
@@ -75,6 +76,53 @@ pub fn select(condition: &Arc<Node>, on_true: &Arc<Node>, on_false: &Arc<Node>, 
         Ok((inputs, shape)) => map(Op::Select, inputs, shape, on_true.dtype(), at),
         Err(node) => node,
     }
+}
+
+/// A function of the user's on operands of its parameters' types, broadcast together.
+pub fn call(function: Function, operands: Vec<Cow<'_, Arc<Node>>>, at: Place) -> Arc<Node> {
+    let dtypes: SmallVec<[DType; 4]> = operands.iter().map(|operand| operand.dtype()).collect();
+    let result = function.result.unwrap_or(DType::F32);
+    if let Some(failed) = operands.iter().find(|operand| is_failed(operand)) {
+        return (**failed).clone();
+    }
+    if !function.is_of_values(&dtypes, result) {
+        let what = format!("called with {dtypes:?}");
+        let shape = operands.first().map_or_else(Vec::new, |operand| operand.shape().to_vec());
+        return failed(Error::InvalidArgument { op: function.name(), what, shape, at }, result, at);
+    }
+    match broadcast_together(function.name(), operands, at) {
+        Ok((inputs, shape)) => map(Op::Call(function), inputs, shape, result, at),
+        Err(node) => node,
+    }
+}
+
+/// A launch of a kernel that the user wrote, on inputs stored in row-major order. Gives its outputs, each of a shape and type.
+pub fn launch(call: Arc<dyn Call>, inputs: &[Arc<Node>], outputs: &[(Shape, DType)], at: Place) -> Vec<Arc<Node>> {
+    if let Some(error) = inputs.iter().find_map(|input| failure(input)) {
+        return outputs.iter().map(|(_, dtype)| failed(error.clone(), *dtype, at)).collect();
+    }
+    let inputs: Inputs = inputs.iter().map(|input| dense(input, at)).collect();
+    let written = Arc::new(OnceLock::new());
+    let launch = Op::Launch(Box::new(Launch { call, outputs: written.clone() }));
+    let launch = Node::pending(launch, inputs, Shape::new(), DType::Bool, Order::Any, at);
+    let output = |(number, (shape, dtype)): (usize, &(Shape, DType))| {
+        let inputs = smallvec![launch.clone()];
+        Node::pending(Op::Output(number as u32), inputs, shape.clone(), *dtype, Order::RowMajor, at)
+    };
+    let outputs: Vec<Arc<Node>> = outputs.iter().enumerate().map(output).collect();
+    // Nobody else has the cell before this.
+    let _ = written.set(outputs.iter().map(Arc::downgrade).collect());
+    outputs
+}
+
+/// The same value, stored in row-major order from the first byte of its memory on.
+pub fn dense(x: &Arc<Node>, at: Place) -> Arc<Node> {
+    let is_dense = !x.op().is_movement() && !matches!(x.order(), Order::Permuted(_));
+    if is_failed(x) || is_dense {
+        return x.clone();
+    }
+    // A conversion that changes nothing but where elements lie.
+    Node::pending(Op::Cast, smallvec![x.clone()], Shape::from_slice(x.shape()), x.dtype(), Order::RowMajor, at)
 }
 
 /// Conversion as Rust's `as`: saturating, NaN to 0.
@@ -260,37 +308,37 @@ fn map(op: Op, inputs: Inputs, shape: Shape, dtype: DType, at: Place) -> Arc<Nod
 /// The operands, stretched to the shape they have together. Constants stay as they are: their index does not matter, and
 /// they are half of what programs record.
 #[inline]
-fn broadcast_together<const N: usize>(
-    op: &'static str,
-    operands: [Cow<'_, Arc<Node>>; N],
-    at: Place,
-) -> Result<(Inputs, Shape), Arc<Node>> {
+fn broadcast_together<'a, O>(op: &'static str, operands: O, at: Place) -> Result<(Inputs, Shape), Arc<Node>>
+where
+    O: AsRef<[Cow<'a, Arc<Node>>]> + IntoIterator<Item = Cow<'a, Arc<Node>>>,
+{
+    let all = operands.as_ref();
     // What has axes sets the shape; nearly always all others have the same.
-    let full = operands.iter().find(|operand| !operand.shape().is_empty()).unwrap_or(&operands[0]);
+    let full = all.iter().find(|operand| !operand.shape().is_empty()).unwrap_or(&all[0]);
     let fits = |operand: &Arc<Node>| match operand.op() {
         Op::Failed(_) => false,
         Op::Scalar(_) => true,
         _ => operand.shape() == full.shape(),
     };
-    if operands.iter().all(|operand| fits(operand)) {
+    if all.iter().all(|operand| fits(operand)) {
         let (shape, mut inputs) = (Shape::from_slice(full.shape()), Inputs::new());
         operands.into_iter().for_each(|operand| inputs.push(operand.into_owned()));
         return Ok((inputs, shape));
     }
-    stretch_together(op, operands.each_ref().map(|operand| &**operand), at)
+    stretch_together(op, all, at)
 }
 
 /// The same where the shapes differ, or where they fit none.
 #[cold]
-fn stretch_together<const N: usize>(
+fn stretch_together(
     op: &'static str,
-    operands: [&Arc<Node>; N],
+    operands: &[Cow<'_, Arc<Node>>],
     at: Place,
 ) -> Result<(Inputs, Shape), Arc<Node>> {
     if let Some(failed) = operands.iter().find(|node| is_failed(node)) {
-        return Err((*failed).clone());
+        return Err((**failed).clone());
     }
-    let first = operands[0];
+    let first = &*operands[0];
     let mut shape = Shape::from_slice(first.shape());
     for operand in &operands[1..] {
         if operand.shape() != &shape[..] && !operand.shape().is_empty() {
@@ -306,7 +354,7 @@ fn stretch_together<const N: usize>(
     let mut inputs = Inputs::new();
     for operand in operands {
         inputs.push(match operand.op() {
-            Op::Scalar(_) => operand.clone(),
+            Op::Scalar(_) => (**operand).clone(),
             _ => broadcast_to(operand, &shape, at),
         });
     }
@@ -379,6 +427,7 @@ fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
         _ => 1,
     };
     match op {
+        ReduceOp::Custom(combiner) => combiner.identity,
         ReduceOp::Prod | ReduceOp::All => Scalar::from_bits(dtype, one),
         ReduceOp::Sum | ReduceOp::Any | ReduceOp::Min | ReduceOp::Max => Scalar::from_bits(dtype, 0),
     }

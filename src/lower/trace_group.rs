@@ -182,6 +182,11 @@ impl Tracer<'_> {
                 let x = self.value(value.inputs[0], coords)?;
                 self.operation(value.dtype, "cast", Expr::Cast(x), &[x])
             }
+            FlowOp::Call(function) => {
+                let operands = value.inputs.iter().map(|input| self.value(*input, coords));
+                let operands = operands.collect::<Result<Vec<Var>>>()?;
+                self.operation(value.dtype, function.name(), Expr::Call(*function, operands.clone()), &operands)
+            }
             FlowOp::Binary(op) => {
                 let (a, b) = (self.value(value.inputs[0], coords)?, self.value(value.inputs[1], coords)?);
                 self.operation(value.dtype, op.name(), Expr::Binary(*op, a, b), &[a, b])

@@ -93,7 +93,7 @@ fn on_small_devices(body: impl Fn(&Device)) {
     ];
     for facts in small {
         for fusion in [true, false] {
-            let runtime = Small { host: HostRuntime::new().unwrap(), facts: facts.clone() };
+            let runtime = Small { host: HostRuntime::new(), facts: facts.clone() };
             let config = Config::default().with_fusion(fusion);
             body(&Device::new("small".into(), Arc::new(runtime), Vec::new(), config));
         }

@@ -120,8 +120,13 @@ pub struct RawGrid {
 pub struct ModuleOptions {
     /// What messages call the source.
     pub name: String,
-    /// The compiler's options, defines and include folders among them.
+    /// The compiler's options, defines and include folders among them, each as the compiler takes it.
     pub options: Vec<String>,
+    /// The binary is kept on disk under this, the source, the options, the device, its driver and its compiler: whatever else
+    /// the code depends on, such as the content of the files it includes. None: it is not kept.
+    pub kept_under: Option<Vec<u8>>,
+    /// Expressions that name functions, such as `scale<float>`, which the compiler gives names of its own (CUDA).
+    pub name_expressions: Vec<String>,
 }
 
 /// Modules and kernels of the caller's. See [`super::Runtime`] for order and threads.
@@ -151,8 +156,18 @@ pub trait Modules: Send + Sync {
         arguments: &[RawArg<'_>],
     ) -> Result<()>;
 
+    /// The offset of a [`RawArg::Memory`] is a multiple of so many bytes.
+    fn offset_alignment(&self) -> usize {
+        1
+    }
+
     /// Groups of so many threads that one compute unit runs at once.
     fn groups_per_unit(&self, kernel: &dyn RawKernel, threads: u32, local_bytes: u32) -> Result<u32>;
+
+    /// Threads that one compute unit could run at once, where the device tells it.
+    fn threads_per_unit(&self) -> Option<u32> {
+        None
+    }
 
     /// The group size at which the most threads run at once.
     fn suggested_threads(&self, kernel: &dyn RawKernel) -> Result<u32>;

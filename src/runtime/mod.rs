@@ -4,6 +4,8 @@
 
 pub mod bytes;
 pub mod explicit;
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code, reason = "the host is never lost"))]
+pub mod health;
 pub mod host;
 pub mod mapping;
 pub mod owned_bytes;
@@ -75,6 +77,11 @@ pub trait Runtime: Send + Sync {
 
     /// Waits until all submitted work is done, and reports its faults.
     fn synchronize(&self) -> Result<()>;
+
+    /// True once the device has met a fault after which every call fails with `DeviceLost`.
+    fn is_lost(&self) -> bool {
+        false
+    }
 
     /// Queues, events, and memory operations on them.
     fn queues(&self) -> &dyn Queues;

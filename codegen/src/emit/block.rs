@@ -153,7 +153,7 @@ impl Emitter<'_> {
                     if self.slots[var.0 as usize].as_ref().is_some_and(|slot| slot.code == element.code) {
                         continue;
                     }
-                    let value = self.decoded(self.buffer_dtype(*buffer), element);
+                    let value = self.arithmetic.decoded(self.buffer_dtype(*buffer), element);
                     self.bind(*var, value, "v", false);
                 }
                 (Stmt::Store { buffer, value, .. }, _) => {
@@ -196,15 +196,15 @@ impl Emitter<'_> {
     /// The type of `width` neighbours in memory, with its load or store of some of them made available.
     pub(super) fn wide_type(&mut self, buffer: BufferId, width: u32, direction: Option<&str>) -> String {
         let dtype = self.buffer_dtype(buffer).storage();
-        let name = self.prelude.dtype(dtype);
+        let name = self.arithmetic.prelude.dtype(dtype);
         let index = match self.kernel.index {
             IndexWidth::I32 => "i32",
             IndexWidth::I64 => "i64",
         };
         let bytes = dtype.size_bytes() * width as usize;
-        self.prelude.define(Section::Wide, format!("LAZULI_WIDE({name}, {width}, {bytes})"));
+        self.arithmetic.prelude.define(Section::Wide, format!("LAZULI_WIDE({name}, {width}, {bytes})"));
         if let Some(direction) = direction {
-            self.prelude.define(Section::Wide, format!("LAZULI_WIDE_{direction}({name}, {width}, {index})"));
+            self.arithmetic.prelude.define(Section::Wide, format!("LAZULI_WIDE_{direction}({name}, {width}, {index})"));
         }
         format!("{name}x{width}")
     }

@@ -1,12 +1,12 @@
 //! Conversions as Rust's `as`, each rounding once.
 
-use super::Emitter;
+use super::arithmetic::Arithmetic;
 use super::prelude::Section;
 use super::text::{Binding, Text};
 use crate::DType;
 
-impl Emitter<'_> {
-    pub(super) fn cast(&mut self, from: DType, to: DType, x: &Text) -> Text {
+impl Arithmetic {
+    pub fn cast(&mut self, from: DType, to: DType, x: &Text) -> Text {
         match (from, to) {
             _ if from == to => x.clone(),
             (_, DType::Bool) => Text::infix(x, "!=", &Text::atom("0"), Binding::Equality),
@@ -65,7 +65,7 @@ impl Emitter<'_> {
     }
 
     /// The least value of a type, as a literal.
-    pub(super) fn least(&self, dtype: DType) -> String {
+    pub fn least(&self, dtype: DType) -> String {
         match dtype {
             DType::I8 => "-128".to_owned(),
             DType::I16 => "-32768".to_owned(),
@@ -79,7 +79,7 @@ impl Emitter<'_> {
     }
 
     /// The largest value of a type, as a literal.
-    pub(super) fn largest(&self, dtype: DType) -> String {
+    pub fn largest(&self, dtype: DType) -> String {
         match dtype {
             DType::Bool => "true".to_owned(),
             DType::I8 => i8::MAX.to_string(),

@@ -80,7 +80,7 @@ impl Emitter<'_> {
         let [tile, _] = self.words.group_id;
         let count = format!("&{}[{tile}]", self.names.buffer(combine.counter));
         let all = self.words.groups[1];
-        self.prelude.section(Section::LastGroup);
+        self.arithmetic.prelude.section(Section::LastGroup);
         match self.dialect {
             Dialect::CudaC => self.out.line(&format!("if (!is_last_group({count}, {all})) return;")),
             Dialect::OpenClC => {
@@ -93,7 +93,7 @@ impl Emitter<'_> {
 
     /// All groups along the combined axis wait for each other, for the `turn`th time.
     fn emit_waiting(&mut self, combine: &Combine, group: Group, turn: usize) {
-        self.prelude.section(Section::AwaitGroups);
+        self.arithmetic.prelude.section(Section::AwaitGroups);
         let (count, groups) = (self.names.buffer(combine.counter), self.words.groups[0]);
         let all = if turn == 1 { groups.to_owned() } else { format!("{turn} * {groups}") };
         self.out.line(&format!("await_groups(&{count}[g], {all});"));
@@ -168,9 +168,9 @@ impl Emitter<'_> {
                 Dialect::CudaC => Text::atom(format!("__ldcg(&{place})")),
                 Dialect::OpenClC => Text::atom(place),
             };
-            let value = self.decoded(self.buffer_dtype(buffer), partial);
+            let value = self.arithmetic.decoded(self.buffer_dtype(buffer), partial);
             let accumulator = Text::atom(format!("{}_acc{element}", self.fold_name(fold)));
-            let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
+            let line = self.arithmetic.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
             self.out.line(&format!("{condition}{line}"));
         }
         self.axes[combine.axis.0 as usize] = own;

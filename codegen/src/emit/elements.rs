@@ -350,7 +350,7 @@ impl Emitter<'_> {
             let name = self.fold_name(fold);
             let accumulator = Text::atom(format!("{name}_acc{element}"));
             let value = self.value(fold.value).clone();
-            let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
+            let line = self.arithmetic.fold(fold.op, self.dtype(fold.result), &accumulator, &value);
             self.out.line(&format!("{condition}{line}"));
         }
     }

@@ -16,7 +16,7 @@ impl Emitter<'_> {
                 self.set_value(var, text);
             }
             Expr::Zero => {
-                let text = self.zero(self.dtype(var));
+                let text = self.arithmetic.zero(self.dtype(var));
                 self.set_value(var, text);
             }
             Expr::Index(_) | Expr::IndexBinary(..) => {
@@ -59,10 +59,10 @@ impl Emitter<'_> {
         let dtype = self.dtype(var);
         match expr {
             Expr::Load { buffer, at, .. } => match self.read[var.0 as usize].clone() {
-                Some(element) => self.decoded(self.buffer_dtype(*buffer), element),
+                Some(element) => self.arithmetic.decoded(self.buffer_dtype(*buffer), element),
                 None => self.load(*buffer, at),
             },
-            Expr::Scalar(_) | Expr::Zero => self.zero(dtype),
+            Expr::Scalar(_) | Expr::Zero => self.arithmetic.zero(dtype),
             Expr::Index(at) => self.affine(at),
             Expr::IndexBinary(op, a, b) => self.index_binary(*op, &self.index_operand(a), &self.index_operand(b)),
             Expr::IndexLess(a, b) => {
@@ -73,22 +73,26 @@ impl Emitter<'_> {
             }
             Expr::IndexValue(index) => {
                 let from = self.dtype(*index);
-                self.cast(from, dtype, &self.value(*index).clone())
+                self.arithmetic.cast(from, dtype, &self.value(*index).clone())
             }
             Expr::CheckedIndex { value, extent, notes, site } => self.checked_index(*value, *extent, *notes, *site),
-            Expr::Unary(op, a) => self.unary(*op, self.dtype(*a), &self.value(*a).clone()),
+            Expr::Unary(op, a) => self.arithmetic.unary(*op, self.dtype(*a), &self.value(*a).clone()),
             Expr::Binary(op, a, b) => {
                 let operand = self.dtype(*a);
-                self.binary(*op, operand, &self.value(*a).clone(), &self.value(*b).clone())
+                self.arithmetic.binary(*op, operand, &self.value(*a).clone(), &self.value(*b).clone())
             }
             Expr::MulAdd(a, b, c) => {
                 let [a, b, c] = [a, b, c].map(|&var| self.value(var).clone());
-                self.mul_add(dtype, &a, &b, &c)
+                self.arithmetic.mul_add(dtype, &a, &b, &c)
             }
             Expr::Select { condition, on_true, on_false } => {
                 Text::choice(self.value(*condition), self.value(*on_true), self.value(*on_false))
             }
-            Expr::Cast(a) => self.cast(self.dtype(*a), dtype, &self.value(*a).clone()),
+            Expr::Cast(a) => self.arithmetic.cast(self.dtype(*a), dtype, &self.value(*a).clone()),
+            Expr::Call(function, arguments) => {
+                let values: Vec<Text> = arguments.iter().map(|var| self.value(*var).clone()).collect();
+                self.arithmetic.user_call(*function, &values.iter().collect::<Vec<_>>())
+            }
         }
     }
 
@@ -98,46 +102,19 @@ impl Emitter<'_> {
             Some(guard) if self.facts.address_varies(at) => Text::choice(guard, &element, &Text::atom("0")),
             _ => element,
         };
-        self.decoded(self.kernel.buffers[buffer.0 as usize].dtype, element)
+        self.arithmetic.decoded(self.kernel.buffers[buffer.0 as usize].dtype, element)
     }
 
-    /// An element in memory as a value.
-    pub(super) fn decoded(&mut self, dtype: DType, element: Text) -> Text {
-        if !dtype.is_half() {
-            return element;
-        }
-        let name = self.prelude.half(dtype);
-        Text::call(&format!("{name}_value"), &[&element])
-    }
-
-    /// A value as an element in memory.
+    /// A variable as an element in memory.
     pub(super) fn encoded(&mut self, dtype: DType, value: Var) -> Text {
         let value = self.value(value).clone();
-        if !dtype.is_half() {
-            return value;
-        }
-        let name = self.prelude.half(dtype);
-        // Taking the bits rounds, so that rounding just before is for nothing.
-        let unrounded = value.code.strip_prefix(&format!("{name}_round(")).and_then(|code| code.strip_suffix(')'));
-        match unrounded {
-            Some(code) if value.binding == Binding::Atom => Text::atom(format!("{name}_bits({code})")),
-            _ => Text::call(&format!("{name}_bits"), &[&value]),
-        }
-    }
-
-    fn zero(&self, dtype: DType) -> Text {
-        Text::atom(match dtype {
-            DType::Bool => "false",
-            DType::F16 | DType::BF16 | DType::F32 => "0.0f",
-            DType::F64 => "0.0",
-            _ => "0",
-        })
+        self.arithmetic.encoded(dtype, &value)
     }
 }
 
 impl DType {
     /// The type whose bits lie in memory.
-    pub(super) const fn storage(self) -> DType {
+    pub(crate) const fn storage(self) -> DType {
         match self {
             DType::Bool => DType::U8,
             DType::F16 | DType::BF16 => DType::U16,

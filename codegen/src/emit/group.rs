@@ -195,7 +195,7 @@ impl Emitter<'_> {
     pub(super) fn emit_accumulators(&mut self, fold: &Fold, group: Group) {
         let name = self.fold_name(fold);
         let dtype = self.dtype(fold.result);
-        let (c_type, identity) = (self.c_type(fold.result), self.identity(fold.op, dtype));
+        let (c_type, identity) = (self.c_type(fold.result), self.arithmetic.identity(fold.op, dtype));
         if self.shares_memory(group) {
             let threads = group.tree.lanes * group.points;
             self.out.line(&format!("{} {c_type} {name}_lanes[{threads}];", self.words.shared));
@@ -223,7 +223,7 @@ impl Emitter<'_> {
             };
             let accumulator = Text::atom(format!("{accumulators}[{to}]"));
             let other = Text::atom(format!("{accumulators}[{from}]"));
-            let line = self.fold(fold.op, self.dtype(fold.result), &accumulator, &other);
+            let line = self.arithmetic.fold(fold.op, self.dtype(fold.result), &accumulator, &other);
             self.out.line(&format!("{head}{line}"));
             half /= 2;
         }

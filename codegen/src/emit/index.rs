@@ -69,7 +69,7 @@ impl Emitter<'_> {
 
     /// The call that checks an element as an index. An element past the end of a row, of which there is none, is not checked.
     pub(super) fn checked_index(&mut self, value: Var, extent: SizeId, notes: BufferId, site: u32) -> Text {
-        self.prelude.section(Section::Indices);
+        self.arithmetic.prelude.section(Section::Indices);
         let mut element = self.value(value).clone();
         if self.dtype(value) == DType::U64 {
             // As an i64 it would be negative; nothing is as long as this.

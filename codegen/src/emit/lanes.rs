@@ -180,7 +180,7 @@ impl Emitter<'_> {
         self.out.open(&format!("for (int step = {}; step > 0; step /= 2)", lanes / 2));
         for (fold, value) in folds.iter().zip(values) {
             let other = Text::atom(format!("__shfl_down_sync({mask}, {value}, step)"));
-            let line = self.fold(fold.op, self.dtype(fold.result), &Text::atom(value), &other);
+            let line = self.arithmetic.fold(fold.op, self.dtype(fold.result), &Text::atom(value), &other);
             self.out.line(&line);
         }
         self.out.close();

@@ -5,6 +5,7 @@
 //! lanes and `lanes` combines what they folded, `combine` what groups did, `recompute` settles which values a later loop
 //! computes again, `block` and `serial` print statements, `expression`, `operation`, `cast` and `index` print values.
 
+pub(crate) mod arithmetic;
 mod block;
 mod cast;
 mod combine;
@@ -14,26 +15,28 @@ mod facts;
 mod group;
 mod index;
 mod lanes;
+mod literal;
 mod map;
 mod operation;
-mod prelude;
+pub(crate) mod prelude;
 mod recompute;
 mod rows;
 mod serial;
-mod text;
+pub(crate) mod text;
 mod tile;
+pub(crate) mod user_call;
 mod walk;
-mod writer;
+pub(crate) mod writer;
 
 use std::collections::HashMap;
 
 use crate::dialect::Spelling;
 use crate::names::{Names, entry_name};
 use crate::{Access, AxisId, Combine, DType, Dialect, Kernel, Reduce, Schedule, Span, Stmt, Var, VarType};
+use arithmetic::Arithmetic;
 use elements::Kept;
 use facts::Facts;
 use group::Group;
-use prelude::{Prelude, Section};
 use text::Text;
 use tile::Tile;
 use writer::{LINE, Writer};
@@ -67,6 +70,7 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
     let entry = entry_name(&kernel.name);
     let kernel = &*recompute::recompute(kernel, schedule);
     let mut emitter = Emitter::new(kernel, schedule, dialect, options);
+    emitter.arithmetic.define_functions(kernel, &entry);
     emitter.emit_signature(&entry);
     match *schedule {
         Schedule::Map { width, placement, .. } => emitter.emit_map(width, placement),
@@ -77,20 +81,9 @@ pub fn emit(kernel: &Kernel, schedule: &Schedule, dialect: Dialect, options: &Em
         }
     }
     emitter.out.close();
-    let mut text = String::new();
-    if dialect == Dialect::OpenClC {
-        text.push_str(if options.contraction {
-            "#pragma OPENCL FP_CONTRACT ON\n"
-        } else {
-            "#pragma OPENCL FP_CONTRACT OFF\n"
-        });
-        if uses_f64(kernel) || emitter.prelude.uses(Section::MathCpu) {
-            text.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-        }
-        text.push('\n');
-    }
-    text.push_str(&emitter.prelude.text(dialect));
-    text.push_str(&emitter.out.finish());
+    let code = emitter.out.finish();
+    let mut text = emitter.arithmetic.head(&code, options.contraction);
+    text.push_str(&code);
     Source { text, entry }
 }
 
@@ -116,22 +109,15 @@ pub fn local_memory_bytes(kernel: &Kernel, schedule: &Schedule) -> usize {
     results.flatten().map(element).sum::<usize>() * (tree.lanes * points) as usize
 }
 
-fn uses_f64(kernel: &Kernel) -> bool {
-    kernel.buffers.iter().any(|buffer| buffer.dtype == DType::F64)
-        || kernel.scalars.contains(&DType::F64)
-        || kernel.vars.contains(&VarType::Value(DType::F64))
-}
-
 /// The state of one emission.
 struct Emitter<'a> {
     kernel: &'a Kernel,
     schedule: &'a Schedule,
     dialect: Dialect,
-    cpu_math: bool,
     words: &'static Spelling,
     names: Names,
     facts: Facts,
-    prelude: Prelude,
+    arithmetic: Arithmetic,
     out: Writer,
     /// By variable: its name, or its expression where it is used once.
     values: Vec<Text>,
@@ -165,11 +151,10 @@ impl<'a> Emitter<'a> {
             kernel,
             schedule,
             dialect,
-            cpu_math: options.cpu_math && dialect == Dialect::OpenClC,
             words: dialect.spelling(),
             names: Names::new(kernel),
             facts: Facts::new(kernel, schedule),
-            prelude: Prelude::default(),
+            arithmetic: Arithmetic::new(dialect, options.cpu_math),
             out: Writer::default(),
             values: vec![Text::atom(""); kernel.vars.len()],
             value_names: vec![None; kernel.vars.len()],

@@ -1,13 +1,13 @@
 //! Operations on elements. Each gives the same value in both languages and on the host, up to the accuracy of the math
 //! functions; f16 and bf16 are computed in f32 and rounded after each.
 
-use super::Emitter;
+use super::arithmetic::Arithmetic;
 use super::prelude::Section;
 use super::text::{Binding, Text};
 use crate::{BinaryOp, DType, Dialect, ReduceOp, UnaryOp};
 
-impl Emitter<'_> {
-    pub(super) fn unary(&mut self, op: UnaryOp, dtype: DType, x: &Text) -> Text {
+impl Arithmetic {
+    pub fn unary(&mut self, op: UnaryOp, dtype: DType, x: &Text) -> Text {
         if dtype.is_half() {
             let wide = self.unary(op, DType::F32, x);
             return if is_exact(op) { wide } else { self.rounded(dtype, &wide) };
@@ -60,7 +60,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn binary(&mut self, op: BinaryOp, dtype: DType, a: &Text, b: &Text) -> Text {
+    pub fn binary(&mut self, op: BinaryOp, dtype: DType, a: &Text, b: &Text) -> Text {
         if dtype.is_half() {
             let wide = self.binary(op, DType::F32, a, b);
             let is_exact = matches!(op, BinaryOp::Minimum | BinaryOp::Maximum | BinaryOp::Copysign | BinaryOp::Rem);
@@ -108,7 +108,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn mul_add(&mut self, dtype: DType, a: &Text, b: &Text, c: &Text) -> Text {
+    pub fn mul_add(&mut self, dtype: DType, a: &Text, b: &Text, c: &Text) -> Text {
         if dtype.is_half() {
             self.prelude.section(Section::MulAdd);
             let wide = Text::call("f32_odd_mul_add", &[a, b, c]);
@@ -118,7 +118,7 @@ impl Emitter<'_> {
     }
 
     /// A statement that folds `value` into `accumulator`.
-    pub(super) fn fold(&mut self, op: ReduceOp, dtype: DType, accumulator: &Text, value: &Text) -> String {
+    pub fn fold(&mut self, op: ReduceOp, dtype: DType, accumulator: &Text, value: &Text) -> String {
         // Signed overflow and the promotion of u16 to int make C's compound forms undefined.
         let has_compound = dtype.is_float() || matches!(dtype, DType::U32 | DType::U64);
         let to = &accumulator.code;
@@ -127,6 +127,9 @@ impl Emitter<'_> {
             ReduceOp::Prod if has_compound => format!("{to} *= {};", value.code),
             ReduceOp::Any => format!("{to} |= {};", value.code),
             ReduceOp::All => format!("{to} &= {};", value.code),
+            ReduceOp::Custom(combiner) => {
+                format!("{to} = {};", self.user_call(combiner.function, &[accumulator, value]).code)
+            }
             ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => {
                 let op = match op {
                     ReduceOp::Sum => BinaryOp::Add,
@@ -140,7 +143,7 @@ impl Emitter<'_> {
     }
 
     /// The value that folding leaves as it is.
-    pub(super) fn identity(&self, op: ReduceOp, dtype: DType) -> String {
+    pub fn identity(&self, op: ReduceOp, dtype: DType) -> String {
         match op {
             // -0.0 + -0.0 is -0.0, where 0.0 + -0.0 is not.
             ReduceOp::Sum if dtype == DType::F64 => "-0.0".to_owned(),
@@ -153,6 +156,7 @@ impl Emitter<'_> {
             ReduceOp::Max => self.least(dtype),
             ReduceOp::Any => "false".to_owned(),
             ReduceOp::All => "true".to_owned(),
+            ReduceOp::Custom(combiner) => self.literal(combiner.identity).code,
         }
     }
 

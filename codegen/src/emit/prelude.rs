@@ -1,6 +1,6 @@
 //! The pieces of the prelude that one kernel uses. A run-time compiler's time counts, so nothing else is put in its source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lazuli_kernels::prelude as sections;
 
@@ -8,7 +8,7 @@ use crate::{DType, Dialect};
 
 /// A section, in the order they are written: later ones call earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Section {
+pub(crate) enum Section {
     Base,
     Double,
     Integers,
@@ -24,6 +24,9 @@ pub(super) enum Section {
     LastGroup,
     AwaitGroups,
     Indices,
+    Atomics,
+    Note,
+    Checked,
 }
 
 impl Section {
@@ -53,14 +56,23 @@ impl Section {
             (Section::LastGroup, Dialect::CudaC) => sections::LAST_GROUP_CUDA_C,
             (Section::AwaitGroups, _) => sections::AWAIT_GROUPS_CUDA_C,
             (Section::Indices, _) => sections::INDICES,
+            (Section::Atomics, Dialect::OpenClC) => sections::ATOMICS_OPENCL_C,
+            (Section::Atomics, Dialect::CudaC) => sections::ATOMICS_CUDA_C,
+            (Section::Note, Dialect::OpenClC) => sections::NOTE_OPENCL_C,
+            (Section::Note, Dialect::CudaC) => sections::NOTE_CUDA_C,
+            (Section::Checked, _) => sections::CHECKED,
         }
     }
 }
 
 /// What a kernel uses of the prelude: sections, and of those that are macros the lines that define functions by them.
 #[derive(Default)]
-pub(super) struct Prelude {
+pub(crate) struct Prelude {
     used: BTreeMap<Section, Vec<String>>,
+    /// Words of the vocabulary that the kernel itself is written in.
+    words: BTreeSet<&'static str>,
+    /// Functions that the kernel calls, callees first.
+    definitions: String,
 }
 
 impl Prelude {
@@ -85,6 +97,21 @@ impl Prelude {
         dtype.name()
     }
 
+    /// Uses a word of the vocabulary outside of the prelude; returns it.
+    pub fn word(&mut self, word: &'static str) -> &'static str {
+        self.section(Section::Base);
+        self.section(Section::Double);
+        self.words.insert(word);
+        word
+    }
+
+    /// Puts a function, which may be written in the vocabulary, after all those of the prelude.
+    pub fn define_function(&mut self, text: &str) {
+        self.section(Section::Base);
+        self.section(Section::Double);
+        self.definitions.push_str(text);
+    }
+
     /// Uses f16's or bf16's conversions; returns the name their functions begin with.
     pub fn half(&mut self, dtype: DType) -> &'static str {
         self.section(if dtype == DType::F16 { Section::F16 } else { Section::Bf16 });
@@ -101,11 +128,6 @@ impl Prelude {
         self.section(Section::Double);
         self.define(Section::MathCpu, line);
         function
-    }
-
-    /// True where a section is used.
-    pub fn uses(&self, section: Section) -> bool {
-        self.used.contains_key(&section)
     }
 
     /// The text to put before the kernel; empty where it uses nothing.
@@ -128,10 +150,12 @@ impl Prelude {
             }
             lines.iter().for_each(|line| push_line(&mut functions, line));
         }
+        functions.push_str(&self.definitions);
         let mut text = String::new();
         for section in self.used.keys().filter(|section| section.is_vocabulary()) {
             for line in section.text(dialect).lines().filter(|line| is_code(line)) {
-                if functions.contains(defined_word(line)) {
+                let word = defined_word(line);
+                if functions.contains(word) || self.words.contains(word) {
                     push_line(&mut text, line);
                 }
             }

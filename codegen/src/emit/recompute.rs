@@ -92,7 +92,7 @@ fn is_cheap(kernel: &Kernel, stmt: &Stmt, group: &Group) -> bool {
             Expr::Scalar(_) | Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) => true,
             Expr::IndexLess(..) | Expr::IndexEqual(..) | Expr::IndexValue(_) => true,
             Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select { .. } | Expr::Cast(_) => false,
-            Expr::CheckedIndex { .. } => false,
+            Expr::CheckedIndex { .. } | Expr::Call(..) => false,
         },
         Stmt::Store { .. } | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Loop(_) => false,
     }

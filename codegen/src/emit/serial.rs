@@ -11,7 +11,8 @@ impl Emitter<'_> {
         let folds = self.live_folds(elements.folds);
         for fold in &folds {
             let name = self.fold_name(fold);
-            let (c_type, identity) = (self.c_type(fold.result), self.identity(fold.op, self.dtype(fold.result)));
+            let (c_type, identity) =
+                (self.c_type(fold.result), self.arithmetic.identity(fold.op, self.dtype(fold.result)));
             self.out.line(&format!("{c_type} {name} = {identity};"));
         }
         let loops = self.open_loops(elements);
@@ -19,7 +20,7 @@ impl Emitter<'_> {
         for fold in &folds {
             let name = Text::atom(self.fold_name(fold));
             let value = self.value(fold.value).clone();
-            let line = self.fold(fold.op, self.dtype(fold.result), &name, &value);
+            let line = self.arithmetic.fold(fold.op, self.dtype(fold.result), &name, &value);
             self.out.line(&line);
             self.set_value(fold.result, name);
         }
@@ -109,5 +110,6 @@ fn fold_word(op: ReduceOp) -> &'static str {
         ReduceOp::Max => "highest",
         ReduceOp::Any => "some",
         ReduceOp::All => "every",
+        ReduceOp::Custom(_) => "folded",
     }
 }

@@ -3,8 +3,10 @@
 
 /// How tightly an expression binds, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Binding {
+pub(crate) enum Binding {
     Choice,
+    Or,
+    And,
     BitOr,
     BitXor,
     BitAnd,
@@ -18,7 +20,7 @@ pub(super) enum Binding {
 
 /// A C expression.
 #[derive(Clone, Debug)]
-pub(super) struct Text {
+pub(crate) struct Text {
     pub code: String,
     pub binding: Binding,
 }
@@ -58,6 +60,20 @@ impl Text {
     /// `(type)x`.
     pub fn cast(to: &str, operand: &Text) -> Self {
         Self::new(format!("({to}){}", operand.within(Binding::Atom)), Binding::Prefix)
+    }
+
+    /// `left && right` and `left || right`.
+    pub fn logical(left: &Text, operator: &str, right: &Text, binding: Binding) -> Self {
+        // A chain of one of them needs no parentheses; compilers warn of the two mixed.
+        let left = if left.binding == binding { left.code.clone() } else { left.within(Binding::Equality) };
+        Self::new(format!("{left} {operator} {}", right.within(Binding::Equality)), binding)
+    }
+
+    /// `left << right` and `left >> right`.
+    pub fn shift(left: &Text, operator: &str, right: &Text) -> Self {
+        // Compilers warn of a bare sum beside a shift, and readers misread it.
+        let [left, right] = [left, right].map(|text| text.within(Binding::Prefix));
+        Self::new(format!("{left} {operator} {right}"), Binding::Relation)
     }
 
     /// `condition ? on_true : on_false`.

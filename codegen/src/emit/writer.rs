@@ -1,10 +1,10 @@
 //! Lines of C, indented by the braces around them.
 
 /// The longest line written where there is a choice.
-pub(super) const LINE: usize = 110;
+pub(crate) const LINE: usize = 110;
 
 #[derive(Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     text: String,
     depth: usize,
 }
@@ -23,6 +23,13 @@ impl Writer {
         self.depth += 1;
     }
 
+    /// Closes a block and opens another on the same line.
+    pub fn reopen(&mut self, head: &str) {
+        self.depth -= 1;
+        self.line(&format!("}} {head} {{"));
+        self.depth += 1;
+    }
+
     /// A block of its own, for the names in it.
     pub fn block(&mut self) {
         self.line("{");
@@ -34,7 +41,7 @@ impl Writer {
         self.line("}");
     }
 
-    pub fn finish(self) -> String {
-        self.text
+    pub fn finish(&mut self) -> String {
+        std::mem::take(&mut self.text)
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::ir::{Body, Memory, Var};
-use crate::{DType, Dialect};
+use crate::DType;
 
 /// A function of a kernel: a handle that is as cheap to copy and compare as a number.
 ///
@@ -79,8 +79,6 @@ pub enum Code {
         names: Vec<String>,
         /// Statements, of which one is `return value;`.
         text: String,
-        /// The one dialect it is written for; `None` for both.
-        dialect: Option<Dialect>,
     },
 }
 
@@ -96,6 +94,27 @@ impl Function {
         let definition: &'static Definition = Box::leak(Box::new(definition));
         known.insert(definition);
         Self(definition)
+    }
+
+    /// What it is.
+    pub fn definition(self) -> &'static Definition {
+        self.0
+    }
+
+    /// The name, for as long as the process lives.
+    pub fn name(self) -> &'static str {
+        &self.0.name
+    }
+
+    /// True where it takes values of these types, and no memory, and gives one of that.
+    pub fn is_of_values(self, params: &[DType], result: DType) -> bool {
+        let takes = |(own, wanted): (&FunctionParam, &DType)| match own {
+            FunctionParam::Scalar { dtype, .. } => dtype == wanted,
+            FunctionParam::Memory { .. } => false,
+        };
+        self.0.result == Some(result)
+            && self.0.params.len() == params.len()
+            && self.0.params.iter().zip(params).all(takes)
     }
 
     /// A number that no other function of this process has.

@@ -7,6 +7,7 @@ pub mod nvrtc;
 pub mod opencl;
 pub mod rows;
 pub mod run;
+pub mod simt;
 pub mod stencils;
 pub mod tiles;
 

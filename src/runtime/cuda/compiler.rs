@@ -12,9 +12,11 @@ use super::handles::Handles;
 use super::libraries;
 use super::nvrtc::{self, Release, Target};
 use super::program::{CudaExecutable, SourceText};
+use super::raw_module::CudaModule;
 use crate::cache::disk::{DiskStore, key_of};
 use crate::error::{Error, Result};
 use crate::runtime::Binaries;
+use crate::runtime::explicit::ModuleOptions;
 
 /// Variables by which a process may find another NVRTC than the last one did.
 const PLACES: [&str; 8] = [
@@ -94,6 +96,76 @@ impl Compiler {
         Ok(made)
     }
 
+    /// Takes a module of the caller's from the store, else compiles its source.
+    /// Errors: `Compile` with the log, the options and the source; `Unsupported` where NVRTC is missing; `Driver`.
+    pub(super) fn module(&self, handles: &Arc<Handles>, source: &str, asked: &ModuleOptions) -> Result<CudaModule> {
+        let expressions = &asked.name_expressions;
+        let kept = |release: &Release| {
+            let (binaries, key) = (self.binaries.as_ref()?, self.module_key(source, asked, release)?);
+            let (image, names) = (binaries.get(&key)?, binaries.get(&names_key(&key))?);
+            let names = String::from_utf8(names).ok()?;
+            let names: Vec<&str> = names.lines().collect();
+            if names.len() != expressions.len() {
+                return None;
+            }
+            let lowered = expressions.iter().cloned().zip(names.into_iter().map(String::from)).collect();
+            CudaModule::load(handles, asked, Some(source), image, lowered, true)
+                .inspect_err(|error| tracing::debug!(module = asked.name, %error, "a stored binary was refused"))
+                .ok()
+        };
+        if let Some(kept) = self.remembered.as_ref().and_then(kept) {
+            return Ok(kept);
+        }
+        let release = self.loaded().map_err(|why| Error::Unsupported {
+            device: handles.name.clone(),
+            what: format!("compiling modules: {why}"),
+        })?;
+        if self.remembered.as_ref() != Some(release)
+            && let Some(kept) = kept(release)
+        {
+            return Ok(kept);
+        }
+        let (options, machine_code) = self.module_options(asked, release);
+        let compiled = nvrtc::compile_with(source, &asked.name, &options, machine_code, expressions);
+        let compiled = compiled.map_err(|failure| Error::Compile {
+            device: handles.name.clone(),
+            kernel: asked.name.clone(),
+            options: failure.options,
+            log: failure.log,
+            source_text: source.into(),
+        })?;
+        if let (Some(binaries), Some(key)) = (&self.binaries, self.module_key(source, asked, release)) {
+            binaries.put(&key, &compiled.image);
+            binaries.put(&names_key(&key), compiled.lowered.join("\n").as_bytes());
+        }
+        let lowered = expressions.iter().cloned().zip(compiled.lowered).collect();
+        CudaModule::load(handles, asked, Some(source), compiled.image, lowered, false)
+    }
+
+    /// The options of a module, and whether they ask for machine code: the device's architecture unless the caller names one.
+    fn module_options(&self, asked: &ModuleOptions, release: &Release) -> (Vec<String>, bool) {
+        const NAMES: [&str; 2] = ["--gpu-architecture", "-arch"];
+        let mut words = asked.options.iter();
+        while let Some(word) = words.next() {
+            if let Some(rest) = NAMES.iter().find_map(|name| word.strip_prefix(name)) {
+                let value = rest.strip_prefix('=').or_else(|| words.next().map(String::as_str));
+                return (asked.options.clone(), value.is_some_and(|value| value.starts_with("sm_")));
+            }
+        }
+        let target = self.target(release);
+        let options = std::iter::once(target.option().to_owned()).chain(asked.options.iter().cloned()).collect();
+        (options, target.gives_machine_code())
+    }
+
+    /// Everything that the code of a module depends on; none where it is not to be kept.
+    fn module_key(&self, source: &str, asked: &ModuleOptions, release: &Release) -> Option<Vec<u8>> {
+        let compiler = format!("{release}, driver {}, sm_{}", self.driver, self.architecture);
+        let (options, version) = (self.module_options(asked, release).0, env!("CARGO_PKG_VERSION"));
+        let (options, expressions) = (options.join("\0"), asked.name_expressions.join("\0"));
+        let parts = ["cuda module", version, &compiler, &options, &expressions, &asked.name, source].map(str::as_bytes);
+        Some(key_of(&[&parts[..], &[asked.kept_under.as_deref()?]].concat()))
+    }
+
     /// The kernel, if the store has it as compiled by this release and the driver takes it.
     fn kept(
         &self,
@@ -141,6 +213,11 @@ impl Compiler {
         };
         self.loaded.get_or_init(load).as_ref().map_err(String::as_str)
     }
+}
+
+/// Where the names of functions are kept beside the code under a key.
+fn names_key(key: &[u8]) -> Vec<u8> {
+    key_of(&[b"names", key])
 }
 
 impl fmt::Display for Release {

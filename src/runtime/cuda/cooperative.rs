@@ -22,6 +22,7 @@ pub(super) fn in_turn(
     // Handles that are gone waited for their stream.
     if let Some(other) = last.get(&handles.device).and_then(Weak::upgrade)
         && !Arc::ptr_eq(&other, handles)
+        && !other.health.is_lost()
     {
         wait_for(&other, handles)?;
     }

@@ -3,6 +3,7 @@
 use cudarc::driver::result::DriverError;
 use cudarc::driver::sys::CUresult;
 
+use super::contexts;
 use crate::error::Error;
 
 /// The code's name and what the driver says of it, such as `CUDA_ERROR_INVALID_VALUE (1): invalid argument`.
@@ -13,8 +14,16 @@ pub(super) fn text(error: DriverError) -> String {
     }
 }
 
-/// A call that failed for a reason of the driver's own.
+/// A call that failed for a reason of the driver's own: `DeviceLost` where the context is of no more use.
 pub(super) fn driver(device: &str, call: impl Into<String>, error: DriverError) -> Error {
+    match contexts::is_loss(error.0) {
+        true => contexts::lose(device, format!("{} gave {}", call.into(), text(error))),
+        false => plain(device, call, error),
+    }
+}
+
+/// The same for calls that use no context, or make one.
+pub(super) fn plain(device: &str, call: impl Into<String>, error: DriverError) -> Error {
     Error::Driver { device: device.into(), call: call.into(), message: text(error) }
 }
 

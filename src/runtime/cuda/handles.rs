@@ -1,13 +1,16 @@
 //! The context and the stream of one opened device, released when the last user is gone.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::result::{self, DriverError, ctx, primary_ctx, stream};
-use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUmemoryPool, CUstream};
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUmemoryPool, CUresult, CUstream};
 
+use super::contexts;
 use super::device::Properties;
 use super::fault;
 use crate::error::{Error, Result};
+use crate::runtime::health::Health;
 
 /// What all memory and kernels of one runtime share.
 pub(super) struct Handles {
@@ -22,6 +25,8 @@ pub(super) struct Handles {
     memory_bytes: u64,
     /// Bytes of memory not yet freed.
     live_bytes: AtomicU64,
+    /// Of the context.
+    pub(super) health: Arc<Health>,
 }
 
 // SAFETY: contexts, streams and pools are references to objects of the driver's, which any thread may use once the context
@@ -38,13 +43,9 @@ impl Handles {
             let name = name.clone();
             move |error| fault::driver(&name, call, error)
         };
-        // SAFETY: the device came from cuDeviceGet.
-        let context = unsafe { primary_ctx::retain(device) }.map_err(failed("cuDevicePrimaryCtxRetain"))?;
-        // SAFETY: the context was just retained.
-        let made = unsafe { ctx::set_current(context) }
-            // The default kind would wait for, and hold up, whoever uses the legacy stream.
-            .and_then(|()| stream::create(stream::StreamKind::NonBlocking));
-        let stream = match made {
+        let (context, health) = contexts::retain(&name, device)?;
+        // The default kind would wait for, and hold up, whoever uses the legacy stream.
+        let stream = match stream::create(stream::StreamKind::NonBlocking) {
             Ok(stream) => stream,
             Err(error) => {
                 // SAFETY: retained above, and nobody else has it from us.
@@ -62,6 +63,7 @@ impl Handles {
             pool: None,
             memory_bytes: properties.memory_bytes,
             live_bytes: AtomicU64::new(0),
+            health,
         };
         if properties.has_pools {
             handles.pool = Some(keeping_pool(device).map_err(|error| {
@@ -72,11 +74,16 @@ impl Handles {
     }
 
     /// Makes the context current on this thread. To be called before any call that needs one.
+    /// Errors: `DeviceLost` once the context is: nothing of it may reach the driver any more.
     pub(super) fn bind(&self) -> Result<()> {
+        self.health.check()?;
         self.try_bind().map_err(|error| fault::driver(&self.name, "cuCtxSetCurrent", error))
     }
 
     pub(super) fn try_bind(&self) -> Result<(), DriverError> {
+        if self.health.is_lost() {
+            return Err(DriverError(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED));
+        }
         // Asking is cheaper than setting, and the answer is nearly always the same. Others may set this thread's context
         // too, so what we set last is no answer.
         if ctx::get_current()? == Some(self.context) {
@@ -91,7 +98,9 @@ impl Handles {
         self.bind()?;
         // SAFETY: the stream lives as long as `self`.
         unsafe { stream::synchronize(self.stream) }
-            .map_err(|error| fault::driver(&self.name, "cuStreamSynchronize", error))
+            .map_err(|error| fault::driver(&self.name, "cuStreamSynchronize", error))?;
+        self.health.waited(self.stream.addr());
+        Ok(())
     }
 
     /// Memory in stream order: it may be used by whatever is submitted to the stream from now on.
@@ -170,6 +179,9 @@ impl Drop for Handles {
             unsafe { stream::synchronize(self.stream).and(stream::destroy(self.stream)) }
         });
         fault::log_release(&self.name, "cuStreamDestroy", ended);
+        if self.health.is_lost() {
+            return; // What was in the context went with it, and what is there now is another's.
+        }
         self.trim();
         // SAFETY: retained once by `new`.
         let released = unsafe { primary_ctx::release(self.device) };

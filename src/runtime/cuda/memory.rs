@@ -13,13 +13,25 @@ use crate::runtime::Memory;
 pub(super) struct CudaMemory {
     address: CUdeviceptr,
     bytes: usize,
+    /// What it is a part of, if it is not memory of its own: a module that has it as a variable.
+    part_of: Option<Arc<dyn Any + Send + Sync>>,
     handles: Arc<Handles>,
 }
 
 impl CudaMemory {
     pub(super) fn new(handles: &Arc<Handles>, bytes: usize) -> Result<Self> {
         let address = handles.allocate(bytes)?;
-        Ok(Self { address, bytes, handles: handles.clone() })
+        Ok(Self { address, bytes, part_of: None, handles: handles.clone() })
+    }
+
+    /// Memory of a module, which it keeps.
+    pub(super) fn of_module(
+        handles: &Arc<Handles>,
+        address: CUdeviceptr,
+        bytes: usize,
+        module: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self { address, bytes, part_of: Some(module), handles: handles.clone() }
     }
 
     /// The memory as this runtime's own. Errors: `Internal` where another runtime made it.
@@ -52,6 +64,8 @@ impl Memory for CudaMemory {
 
 impl Drop for CudaMemory {
     fn drop(&mut self) {
-        self.handles.free(self.address, self.bytes);
+        if self.part_of.is_none() {
+            self.handles.free(self.address, self.bytes);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! functions: its safe layer records two events for each slice, which one stream does not need.
 
 mod compiler;
+mod contexts;
 mod cooperative;
 mod device;
 mod fault;
@@ -18,6 +19,7 @@ mod pinned;
 mod program;
 mod queue;
 mod queues;
+mod raw_module;
 mod staging;
 mod transfer;
 
@@ -126,7 +128,10 @@ impl Runtime for CudaRuntime {
         let bytes = target.len();
         // SAFETY: the range was checked.
         unsafe { self.downloads.download(&self.handles, source, target) }
-            .map_err(|error| fault::driver(&self.handles.name, format!("download of {bytes} bytes"), error))
+            .map_err(|error| fault::driver(&self.handles.name, format!("download of {bytes} bytes"), error))?;
+        // The copy came after all that was on the stream.
+        self.handles.health.waited(self.handles.stream.addr());
+        Ok(())
     }
 
     fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
@@ -168,6 +173,10 @@ impl Runtime for CudaRuntime {
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
         launch::launch(&self.handles, CudaExecutable::of(executable, &self.handles)?, arguments)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.handles.health.is_lost()
     }
 
     fn queues(&self) -> &dyn Queues {

@@ -64,28 +64,65 @@ impl Target {
         &self.option
     }
 
+    /// True where compiling for it gives machine code, false where it gives PTX.
+    pub(super) fn gives_machine_code(&self) -> bool {
+        self.machine_code
+    }
+
     /// Division, square root and subnormals are IEEE's by NVRTC's own default; only contraction has to be said.
     pub(super) fn options(&self, contraction: bool) -> [String; 3] {
         [self.option.clone(), "--std=c++17".into(), format!("--fmad={contraction}")]
     }
 }
 
+/// What compiling gave.
+pub(super) struct Compiled {
+    /// A cubin, or PTX with a zero byte at its end.
+    pub(super) image: Vec<u8>,
+    /// The compiler's own name of each function that was asked for by an expression, in order.
+    pub(super) lowered: Vec<String>,
+}
+
 /// Compiles a source to an image that the driver can load: a cubin, or PTX with a zero byte at its end.
 pub(super) fn compile(source: &str, name: &str, target: &Target, contraction: bool) -> Result<Vec<u8>, Failure> {
+    // A name ending in .cu is what the log calls the source.
     let options = target.options(contraction);
+    compile_with(source, &format!("{name}.cu"), &options, target.machine_code, &[]).map(|compiled| compiled.image)
+}
+
+/// Compiles a source that the log calls `file`, to machine code or to PTX as the options have it.
+pub(super) fn compile_with(
+    source: &str,
+    file: &str,
+    options: &[String],
+    machine_code: bool,
+    expressions: &[String],
+) -> Result<Compiled, Failure> {
     let fail = |log: String| Failure { log, options: options.join(" ") };
     let call = |call: &'static str| move |error: NvrtcError| format!("{call} gave {error}");
+    let c_string = |what: &str, text: &str| CString::new(text).map_err(|_| fail(format!("{what} has a zero byte")));
 
-    let text = CString::new(source).map_err(|_| fail("the source has a zero byte".into()))?;
-    // A name ending in .cu is what the log calls the source.
-    let file = CString::new(format!("{name}.cu")).map_err(|_| fail("the name has a zero byte".into()))?;
+    let (text, file) = (c_string("the source", source)?, c_string("the name", file)?);
+    if options.iter().any(|option| option.contains('\0')) {
+        return Err(fail("an option has a zero byte".into()));
+    }
     let program = result::create_program(&text, Some(&file)).map_err(|e| fail(call("nvrtcCreateProgram")(e)))?;
     let program = Program(program);
+    let expressions: Vec<CString> =
+        expressions.iter().map(|expression| c_string("a name", expression)).collect::<Result<_, _>>()?;
+    for expression in &expressions {
+        // SAFETY: the program lives and is not compiled yet; NVRTC copies the text.
+        unsafe { sys::nvrtcAddNameExpression(program.0, expression.as_ptr()) }
+            .result()
+            .map_err(|error| fail(call("nvrtcAddNameExpression")(error)))?;
+    }
     // SAFETY: the program was made above; no option has a zero byte.
-    unsafe { result::compile_program(program.0, &options.each_ref().map(String::as_str)) }
+    unsafe { result::compile_program(program.0, options) }
         .map_err(|error| fail(format!("{}\nnvrtcCompileProgram gave {error}", program.log())))?;
-    let image = if target.machine_code { program.cubin() } else { program.ptx() };
-    image.map_err(|error| fail(call("reading the compiled code")(error)))
+    let lowered = expressions.iter().map(|expression| program.lowered(expression)).collect::<Result<_, _>>();
+    let lowered = lowered.map_err(|error| fail(call("nvrtcGetLoweredName")(error)))?;
+    let image = if machine_code { program.cubin() } else { program.ptx() };
+    Ok(Compiled { image: image.map_err(|error| fail(call("reading the compiled code")(error)))?, lowered })
 }
 
 /// Architectures this NVRTC compiles for, such as 90; empty where it does not say.
@@ -116,6 +153,15 @@ impl Program {
             }
             Err(error) => format!("nvrtcGetProgramLog gave {error}"),
         }
+    }
+
+    /// The compiler's own name of a function that was asked for by an expression.
+    fn lowered(&self, expression: &CStr) -> Result<String, NvrtcError> {
+        let mut name = std::ptr::null();
+        // SAFETY: the program lives and was compiled with this expression; the pointer is ours to write.
+        unsafe { sys::nvrtcGetLoweredName(self.0, expression.as_ptr(), &raw mut name) }.result()?;
+        // SAFETY: NVRTC's own text, which lives as long as the program.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
     }
 
     fn cubin(&self) -> Result<Vec<u8>, NvrtcError> {

@@ -185,6 +185,12 @@ impl<'a> Frame<'a> {
                 Step::Apply3 { run, to, a, b, c, wide } => unsafe {
                     run(self.at(*to), self.at(*a), self.at(*b), self.at(*c), self.count(*wide));
                 },
+                Step::Call { function, to, arguments, wide } => {
+                    let arguments: SmallVec<[*const u8; 4]> =
+                        arguments.iter().map(|reg| self.at(*reg).cast_const()).collect();
+                    // SAFETY: as above.
+                    unsafe { function.run(&arguments, self.at(*to), self.count(*wide)) }
+                }
                 Step::Load { to, access } => self.load(*to, *access),
                 Step::Aim { to, access } => self.aim(*to, *access),
                 Step::Store { from, access } => self.store(*from, *access),

@@ -18,8 +18,10 @@ mod program;
 mod queue;
 mod queues;
 mod registers;
+mod simt;
 mod tile;
 mod transfer;
+mod user_function;
 mod walk;
 
 #[cfg(test)]
@@ -46,7 +48,7 @@ pub struct HostRuntime {
 
 impl HostRuntime {
     /// The host is always there.
-    pub fn new() -> Result<Self> {
+    pub fn new() -> Self {
         let facts = DeviceFacts {
             name: processor_name().unwrap_or_else(|| std::env::consts::ARCH.into()),
             is_cpu: true,
@@ -60,7 +62,7 @@ impl HostRuntime {
             cooperation: Cooperation::LastGroup,
             compiler: "host".into(),
         };
-        Ok(Self { facts, main: HostQueue })
+        Self { facts, main: HostQueue }
     }
 }
 

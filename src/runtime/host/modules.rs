@@ -5,8 +5,12 @@ use std::sync::Arc;
 use lazuli_codegen::{Dialect, simt};
 
 use super::HostRuntime;
+use super::simt::{HostKernel, launch};
 use crate::error::{Error, Result};
 use crate::runtime::explicit::{ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule};
+
+/// Threads of a group whose registers stay in the first-level cache.
+const SUGGESTED_THREADS: u32 = 256;
 
 impl HostRuntime {
     fn unsupported<T>(&self, what: &str) -> Result<T> {
@@ -26,28 +30,29 @@ impl Modules for HostRuntime {
 
     fn rust_kernel(
         &self,
-        _kernel: &Arc<simt::ir::Kernel>,
-        _checked: bool,
+        kernel: &Arc<simt::ir::Kernel>,
+        checked: bool,
         _contraction: bool,
     ) -> Result<Arc<dyn RawKernel>> {
-        self.unsupported("kernels in Rust")
+        Ok(Arc::new(HostKernel::new(kernel, checked)?))
     }
 
     fn launch_grid(
         &self,
         _queue: &dyn Queue,
-        _kernel: &dyn RawKernel,
-        _grid: &RawGrid,
-        _arguments: &[RawArg<'_>],
+        kernel: &dyn RawKernel,
+        grid: &RawGrid,
+        arguments: &[RawArg<'_>],
     ) -> Result<()> {
-        self.unsupported("launches")
+        launch(HostKernel::of(kernel)?, grid, arguments)
     }
 
-    fn groups_per_unit(&self, _kernel: &dyn RawKernel, _threads: u32, _local_bytes: u32) -> Result<u32> {
-        self.unsupported("occupancy")
+    fn groups_per_unit(&self, kernel: &dyn RawKernel, _threads: u32, _local_bytes: u32) -> Result<u32> {
+        // A core runs one group after the other.
+        HostKernel::of(kernel).map(|_| 1)
     }
 
-    fn suggested_threads(&self, _kernel: &dyn RawKernel) -> Result<u32> {
-        self.unsupported("occupancy")
+    fn suggested_threads(&self, kernel: &dyn RawKernel) -> Result<u32> {
+        HostKernel::of(kernel).map(|_| SUGGESTED_THREADS)
     }
 }

@@ -10,7 +10,7 @@ impl<'a> Frame<'a> {
         let (from, to) = launch.span(inner.span, total, &self.axes);
         for fold in &inner.folds {
             // SAFETY: the accumulators are a register of the fold's type, wide or narrow as it says.
-            unsafe { (fold.ops.start)(self.at(fold.acc), self.count(fold.wide)) }
+            unsafe { fold.ops.start(self.at(fold.acc), self.count(fold.wide)) }
         }
         self.set_indices(&inner.axes, from);
         for number in from..to {
@@ -20,7 +20,7 @@ impl<'a> Frame<'a> {
             self.run(&inner.body);
             for fold in &inner.folds {
                 // SAFETY: as above, and so is the value.
-                unsafe { (fold.ops.columns)(self.at(fold.acc), self.at(fold.value), self.count(fold.wide)) }
+                unsafe { fold.ops.columns(self.at(fold.acc), self.at(fold.value), self.count(fold.wide)) }
             }
             for axis in inner.axes.iter().rev() {
                 let index = &mut self.axes[axis.0 as usize];
@@ -39,7 +39,7 @@ impl<'a> Frame<'a> {
         let accumulators = inner.lanes * inner.width;
         for (acc, _, ops) in &inner.folds {
             // SAFETY: the register has as many elements as the tree has accumulators.
-            unsafe { (ops.start)(self.at(*acc), accumulators) }
+            unsafe { ops.start(self.at(*acc), accumulators) }
         }
         let outer = (self.start, self.n);
         let mut start = from;
@@ -51,14 +51,14 @@ impl<'a> Frame<'a> {
             let phase = ((start - from) % accumulators as i64) as usize;
             for (acc, value, ops) in &inner.folds {
                 // SAFETY: as above; the value is wide, with n elements.
-                unsafe { (ops.rows)(self.at(*acc), self.at(*value), self.n, phase, accumulators) }
+                unsafe { ops.rows(self.at(*acc), self.at(*value), self.n, phase, accumulators) }
             }
             start += n;
         }
         (self.start, self.n) = outer;
         for (acc, _, ops) in &inner.folds {
             // SAFETY: as above.
-            unsafe { (ops.combine)(self.at(*acc), inner.lanes, inner.width) }
+            unsafe { ops.combine(self.at(*acc), inner.lanes, inner.width) }
         }
     }
 
@@ -68,7 +68,7 @@ impl<'a> Frame<'a> {
         if length == 0 {
             for (result, _, _, ops) in &inner.folds {
                 // SAFETY: the result is a wide register of the fold's type, with at least an element for each row.
-                unsafe { (ops.start)(self.at(*result), rows) }
+                unsafe { ops.start(self.at(*result), rows) }
             }
             return;
         }
@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
         for (result, acc, value, ops) in &inner.folds {
             let (result, acc, value) = (self.at(*result), self.at(*acc), self.at(*value));
             // SAFETY: as above; the accumulators are as many as the tree has, and the value has `length` elements a row.
-            unsafe { (ops.segments)(result, acc, value, rows, length, [inner.lanes, inner.width]) }
+            unsafe { ops.segments(result, acc, value, rows, length, [inner.lanes, inner.width]) }
         }
         (self.start, self.n, self.row_length) = (start, rows, 1);
     }

@@ -139,6 +139,10 @@ impl Display for Shown<'_> {
             }
             Expr::Unary(op, a) => write!(f, "{}(v{})", op.name(), a.0),
             Expr::Binary(op, a, b) => write!(f, "{}(v{}, v{})", op.name(), a.0, b.0),
+            Expr::Call(function, arguments) => {
+                let arguments: Vec<String> = arguments.iter().map(|var| format!("v{}", var.0)).collect();
+                write!(f, "{}({})", function.name(), arguments.join(", "))
+            }
             Expr::MulAdd(a, b, c) => write!(f, "mul_add(v{}, v{}, v{})", a.0, b.0, c.0),
             Expr::Select { condition, on_true, on_false } => {
                 write!(f, "if v{} {{ v{} }} else {{ v{} }}", condition.0, on_true.0, on_false.0)

@@ -6,10 +6,14 @@
 //! one pass computes for each element of a row may be *kept* for a later one. An *access* is an affine index with its terms sorted
 //! by where their values come from.
 
+use std::sync::Arc;
+
 use lazuli_codegen::{AxisId, BufferId, Coefficient, DType, ScalarId, SizeId, Span};
+use smallvec::SmallVec;
 
 use super::ops::apply::{Fn1, Fn2, Fn3};
-use super::ops::fold::FoldOps;
+use super::ops::fold::Folding;
+use super::ops::user::VectorFunction;
 
 /// Number of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -96,6 +100,8 @@ pub enum Step {
     Apply2 { run: Fn2, to: Reg, a: Reg, b: Reg, wide: bool },
     /// Three-operand operation.
     Apply3 { run: Fn3, to: Reg, a: Reg, b: Reg, c: Reg, wide: bool },
+    /// A function of the user's.
+    Call { function: Arc<dyn VectorFunction>, to: Reg, arguments: SmallVec<[Reg; 4]>, wide: bool },
     /// Lets the operation that follows write straight to where `to` will be stored, if those are neighbours.
     Aim { to: Reg, access: AccessId },
     /// Writes elements at an affine index.
@@ -131,7 +137,7 @@ pub struct LoopFold {
     /// The value.
     pub value: Reg,
     /// The loops.
-    pub ops: FoldOps,
+    pub ops: Folding,
     /// True where the registers are wide.
     pub wide: bool,
 }
@@ -151,7 +157,7 @@ pub struct TreeFold {
     /// Steps for each block.
     pub body: Vec<Step>,
     /// What is folded: accumulators (a narrow register whose first element becomes the result), value, loops.
-    pub folds: Vec<(Reg, Reg, FoldOps)>,
+    pub folds: Vec<(Reg, Reg, Folding)>,
 }
 
 /// A pass over the elements of several whole rows, all in the block; each row is folded for itself.
@@ -165,7 +171,7 @@ pub struct Segments {
     /// Steps for the block.
     pub body: Vec<Step>,
     /// What is folded: results (one a row), accumulators of one row (narrow), value, loops.
-    pub folds: Vec<(Reg, Reg, Reg, FoldOps)>,
+    pub folds: Vec<(Reg, Reg, Reg, Folding)>,
 }
 
 /// How the points of the parallel axes are run.

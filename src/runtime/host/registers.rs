@@ -123,7 +123,8 @@ fn makes(step: &Step, seen: &mut dyn FnMut(Reg)) {
         | Step::CheckedIndex { to, .. }
         | Step::Apply1 { to, .. }
         | Step::Apply2 { to, .. }
-        | Step::Apply3 { to, .. } => seen(*to),
+        | Step::Apply3 { to, .. }
+        | Step::Call { to, .. } => seen(*to),
         Step::Aim { .. } | Step::Store { .. } | Step::Scatter { .. } => {}
         Step::Loop(inner) => inner.folds.iter().for_each(|fold| seen(fold.acc)),
         Step::Tree(inner) => inner.folds.iter().for_each(|&(acc, ..)| seen(acc)),
@@ -156,6 +157,7 @@ fn touches(step: &Step, accesses: &[Access], seen: &mut dyn FnMut(Reg)) {
             seen(*b);
             seen(*c);
         }
+        Step::Call { arguments, .. } => arguments.iter().for_each(|reg| seen(*reg)),
         Step::Loop(inner) => {
             inner.body.iter().for_each(|step| touches(step, accesses, seen));
             inner.folds.iter().for_each(|fold| seen(fold.value));

@@ -1,7 +1,8 @@
 //! OpenCL's error codes as errors of Lazuli.
 
 use opencl3::error_codes::{
-    CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES, error_text,
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_BUFFER_SIZE, CL_INVALID_COMMAND_QUEUE,
+    CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES, error_text,
 };
 use opencl3::types::cl_int;
 
@@ -10,6 +11,20 @@ use crate::error::Error;
 /// The code's name and number, such as `CL_OUT_OF_RESOURCES (-5)`.
 pub(super) fn text(code: cl_int) -> String {
     format!("{} ({code})", error_text(code))
+}
+
+/// NVIDIA's code for a fault in a kernel, such as an address that is not its own.
+const NVIDIA_FAULT: cl_int = -9999;
+
+/// True for codes after which the context is of no more use. Our queues are valid as long as we hold them, so one that is not
+/// was lost with its context: NVIDIA's driver says so after a fault.
+pub(super) fn is_loss(code: cl_int) -> bool {
+    matches!(code, NVIDIA_FAULT | CL_INVALID_COMMAND_QUEUE)
+}
+
+/// True for codes by which a wait tells of a fault in what ran before it.
+pub(super) fn is_loss_of_wait(code: cl_int) -> bool {
+    is_loss(code) || matches!(code, CL_OUT_OF_RESOURCES | CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
 }
 
 /// A call that failed for a reason of the driver's own.

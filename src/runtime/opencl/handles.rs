@@ -9,7 +9,8 @@ use opencl3::event::release_event;
 use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_int};
 
 use super::fault;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::runtime::health::Health;
 
 /// What every buffer and kernel of one runtime shares.
 pub(super) struct Handles {
@@ -21,6 +22,8 @@ pub(super) struct Handles {
     pub(super) queue: cl_command_queue,
     /// Bytes of buffers not yet freed.
     pub(super) live_bytes: AtomicU64,
+    /// Of the context.
+    pub(super) health: Health,
 }
 
 // SAFETY: contexts, queues and devices are references to objects of the driver's, and OpenCL lets any thread use them.
@@ -39,7 +42,10 @@ impl Handles {
         // SAFETY: the context was made of this device; no property is asked for, so the queue is in order.
         let queue = unsafe { opencl3::command_queue::create_command_queue(context, device, 0) };
         match queue {
-            Ok(queue) => Ok(Self { name, device, context, queue, live_bytes: AtomicU64::new(0) }),
+            Ok(queue) => {
+                let health = Health::new(&name);
+                Ok(Self { name, device, context, queue, live_bytes: AtomicU64::new(0), health })
+            }
             Err(code) => {
                 // SAFETY: the context was made above and has no other user. Its own failure would add nothing.
                 let _ = unsafe { release_context(context) };
@@ -55,8 +61,9 @@ impl Handles {
         event: Result<cl_event, cl_int>,
         bytes: usize,
     ) -> Result<()> {
-        let event = event.map_err(|code| {
-            fault::enqueue(&self.name, &call(), code, bytes as u64, self.live_bytes.load(Ordering::Relaxed))
+        let event = event.map_err(|code| match fault::is_loss(code) {
+            true => self.fault(call(), code),
+            false => fault::enqueue(&self.name, &call(), code, bytes as u64, self.live_bytes.load(Ordering::Relaxed)),
         })?;
         if event.is_null() {
             return Ok(());
@@ -67,11 +74,40 @@ impl Handles {
 
     /// Hands what was submitted to the device: a driver may otherwise hold it back until somebody waits.
     pub(super) fn flush(&self) -> Result<()> {
-        flush(self.queue).map_err(|code| fault::driver(&self.name, "clFlush", code))
+        self.flush_queue(self.queue)
+    }
+
+    /// The same for another queue of the context.
+    pub(super) fn flush_queue(&self, queue: cl_command_queue) -> Result<()> {
+        flush(queue).map_err(|code| self.fault("clFlush", code))
     }
 
     pub(super) fn synchronize(&self) -> Result<()> {
-        finish(self.queue).map_err(|code| fault::driver(&self.name, "clFinish", code))
+        finish(self.queue).map_err(|code| self.wait_fault("clFinish", code))?;
+        self.health.waited(self.queue.addr());
+        Ok(())
+    }
+
+    /// Errors: `DeviceLost`, from the fault on.
+    pub(super) fn alive(&self) -> Result<()> {
+        self.health.check()
+    }
+
+    /// A call that failed: the loss of the device where the code tells that, else a reason of the driver's own.
+    pub(super) fn fault(&self, call: impl Into<String>, code: cl_int) -> Error {
+        match fault::is_loss(code) || self.health.is_lost() {
+            true => self.health.lose(format!("{} gave {}", call.into(), fault::text(code))),
+            false => fault::driver(&self.name, call, code),
+        }
+    }
+
+    /// A wait that failed. Here a code that elsewhere tells of scarce resources tells of a fault in a kernel, if one of the
+    /// caller's may be running.
+    pub(super) fn wait_fault(&self, call: impl Into<String>, code: cl_int) -> Error {
+        match fault::is_loss_of_wait(code) && self.health.has_suspects() {
+            true => self.health.lose(format!("{} gave {}", call.into(), fault::text(code))),
+            false => self.fault(call, code),
+        }
     }
 }
 
@@ -79,7 +115,9 @@ impl Drop for Handles {
     fn drop(&mut self) {
         // SAFETY: both were made by `new` with one reference each. Commands under way keep what they need alive.
         let released = unsafe { release_command_queue(self.queue).and(release_context(self.context)) };
-        if let Err(code) = released {
+        if let Err(code) = released
+            && !self.health.is_lost()
+        {
             tracing::warn!(device = %self.name, "releasing the queue and the context gave {}", fault::text(code));
         }
     }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use opencl3::command_queue::{enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer};
+use opencl3::error_codes::CL_MISALIGNED_SUB_BUFFER_OFFSET;
 use opencl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, release_event, wait_for_events};
 use opencl3::memory::{
-    CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, create_buffer, release_mem_object,
+    CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, create_buffer,
+    create_sub_buffer, release_mem_object,
 };
-use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_event, cl_mem, cl_mem_flags};
+use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_buffer_region, cl_event, cl_mem, cl_mem_flags};
 
 use super::fault;
 use super::handles::Handles;
@@ -102,6 +104,26 @@ impl OpenClMemory {
         self.buffer
     }
 
+    /// The part from so many bytes on. Errors: `HostData` for a place that the device does not let a part begin at.
+    pub(super) fn from(&self, offset: usize) -> Result<Part<'_>> {
+        if offset == 0 {
+            return Ok(Part { buffer: self.buffer, is_own: false, whole: self });
+        }
+        self.check("a part", offset, 1)?;
+        let region = cl_buffer_region { origin: offset, size: self.bytes - offset };
+        // SAFETY: the region is one of this kind, and lies in the buffer (checked).
+        let created =
+            unsafe { create_sub_buffer(self.buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, ptr::from_ref(&region).cast()) };
+        match created {
+            Ok(buffer) => Ok(Part { buffer, is_own: true, whole: self }),
+            Err(CL_MISALIGNED_SUB_BUFFER_OFFSET) => Err(Error::HostData {
+                op: "launch",
+                what: format!("memory from byte {offset} on: {} has parts begin at wider steps", self.handles.name),
+            }),
+            Err(code) => Err(self.handles.fault("clCreateSubBuffer", code)),
+        }
+    }
+
     /// Copies in. Blocking, because the source is the caller's again at return.
     pub(super) fn upload(&self, source: &[u8], offset: usize) -> Result<()> {
         self.check("upload", offset, source.len())?;
@@ -127,7 +149,16 @@ impl OpenClMemory {
             let (data, bytes) = (target.as_mut_ptr().cast(), target.len());
             enqueue_read_buffer(self.handles.queue, self.buffer, CL_BLOCKING, offset, bytes, data, 0, ptr::null())
         };
-        self.handles.finish_enqueue(|| "clEnqueueReadBuffer".into(), event, target.len())
+        // It waits for all that was submitted before, whose faults it tells.
+        let event = match event {
+            Err(code) if fault::is_loss_of_wait(code) => {
+                return Err(self.handles.wait_fault("clEnqueueReadBuffer", code));
+            }
+            event => event,
+        };
+        self.handles.finish_enqueue(|| "clEnqueueReadBuffer".into(), event, target.len())?;
+        self.handles.health.waited(self.handles.queue.addr());
+        Ok(())
     }
 
     /// Sets the first bytes to zero.
@@ -210,6 +241,31 @@ impl Drop for OpenClMemory {
     }
 }
 
+/// A buffer, or the part of one from some byte on, for as long as a command is made of it.
+pub(super) struct Part<'a> {
+    buffer: cl_mem,
+    is_own: bool,
+    whole: &'a OpenClMemory,
+}
+
+impl Part<'_> {
+    pub(super) fn buffer(&self) -> cl_mem {
+        self.buffer
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        if !self.is_own {
+            return;
+        }
+        // SAFETY: this is the one reference made by clCreateSubBuffer. Commands that use it keep it.
+        if let Err(code) = unsafe { release_mem_object(self.buffer) } {
+            tracing::warn!(device = %self.whole.handles.name, "clReleaseMemObject gave {}", fault::text(code));
+        }
+    }
+}
+
 /// A copy on its way to memory of ours.
 pub(super) struct PendingDownload {
     target: Vec<u8>,
@@ -224,12 +280,12 @@ impl Download for PendingDownload {
     fn is_done(&self) -> Result<bool> {
         match get_event_info(self.event, CL_EVENT_COMMAND_EXECUTION_STATUS) {
             Ok(status) => Ok(status.to_int() <= CL_COMPLETE), // Faults are below.
-            Err(code) => Err(fault::driver(&self.handles.name, "clGetEventInfo", code)),
+            Err(code) => Err(self.handles.wait_fault("clGetEventInfo", code)),
         }
     }
 
     fn finish(self: Box<Self>, target: &mut [u8]) -> Result<()> {
-        wait_for_events(&[self.event]).map_err(|code| fault::driver(&self.handles.name, "clWaitForEvents", code))?;
+        wait_for_events(&[self.event]).map_err(|code| self.handles.wait_fault("clWaitForEvents", code))?;
         target.copy_from_slice(&self.target);
         Ok(())
     }

@@ -14,6 +14,7 @@ mod platform;
 mod program;
 mod queue;
 mod queues;
+mod raw_module;
 
 #[cfg(test)]
 mod tests;
@@ -89,26 +90,32 @@ impl Runtime for OpenClRuntime {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.handles.alive()?;
         Ok(Box::new(OpenClMemory::new(&self.handles, bytes, &self.limits)?))
     }
 
     fn upload(&self, source: &[u8], target: &dyn Memory, target_offset: usize) -> Result<()> {
+        self.handles.alive()?;
         OpenClMemory::of(target, &self.handles)?.upload(source, target_offset)
     }
 
     fn download(&self, source: &dyn Memory, source_offset: usize, target: &mut [u8]) -> Result<()> {
+        self.handles.alive()?;
         OpenClMemory::of(source, &self.handles)?.download(source_offset, target)
     }
 
     fn clear(&self, memory: &dyn Memory, bytes: usize) -> Result<()> {
+        self.handles.alive()?;
         OpenClMemory::of(memory, &self.handles)?.clear(bytes)
     }
 
     fn begin_download(&self, source: &dyn Memory, source_offset: usize, bytes: usize) -> Result<Box<dyn Download>> {
+        self.handles.alive()?;
         Ok(Box::new(OpenClMemory::of(source, &self.handles)?.begin_download(source_offset, bytes)?))
     }
 
     fn compile(&self, kernel: &Arc<Kernel>, schedule: Schedule, contraction: bool) -> Result<Arc<dyn Executable>> {
+        self.handles.alive()?;
         let facts = &self.limits.facts;
         let options = EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64 };
         let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "OpenClC")
@@ -128,8 +135,13 @@ impl Runtime for OpenClRuntime {
     }
 
     fn launch(&self, executable: &dyn Executable, arguments: &LaunchArgs) -> Result<()> {
+        self.handles.alive()?;
         let executable = OpenClExecutable::of(executable, &self.handles)?;
         launch::launch(&self.handles, executable, arguments, &self.limits.max_items)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.handles.health.is_lost()
     }
 
     fn queues(&self) -> &dyn Queues {
@@ -141,6 +153,7 @@ impl Runtime for OpenClRuntime {
     }
 
     fn synchronize(&self) -> Result<()> {
+        self.handles.alive()?;
         self.handles.synchronize()
     }
 }

@@ -143,8 +143,12 @@ pub(super) struct Limits {
     pub(super) global_memory_bytes: u64,
     /// Threads a group may have along each grid axis.
     pub(super) max_items: Vec<usize>,
+    /// A part of a buffer begins at a multiple of so many bytes.
+    pub(super) offset_alignment: usize,
     /// Options of every build.
     pub(super) options: String,
+    /// Whether the driver takes a look at binaries before it trusts them. PoCL crashes on one that is cut off.
+    pub(super) checks_binaries: bool,
     /// Whether the driver builds several programs at once.
     pub(super) builds_in_parallel: bool,
 }
@@ -178,7 +182,10 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
         facts,
         global_memory_bytes: device.global_mem_size()?,
         max_items: device.max_work_item_sizes()?,
+        // The driver counts in bits.
+        offset_alignment: (device.mem_base_addr_align()? as usize / 8).max(1),
         options,
+        checks_binaries: listed.platform_name.trim() != POCL,
         builds_in_parallel: listed.platform_name.trim() != POCL,
     })
 }

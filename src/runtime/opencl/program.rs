@@ -11,8 +11,8 @@ use opencl3::kernel::{
     get_kernel_work_group_data, release_kernel,
 };
 use opencl3::program::{
-    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_binary, create_program_with_source,
-    get_program_build_data, get_program_info, release_program,
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES, build_program, create_program_with_binary,
+    create_program_with_source, get_program_build_data, get_program_info, release_program,
 };
 use opencl3::types::{cl_int, cl_kernel, cl_program};
 
@@ -79,11 +79,15 @@ impl OpenClExecutable {
         limits: &Limits,
         binaries: &Binaries,
     ) -> Result<Self> {
-        static TURN: Mutex<()> = Mutex::new(());
-        let _turn = (!limits.builds_in_parallel).then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        let _turn = turn_to_build(limits);
         let options = source.options(limits);
         let Some(binaries) = binaries else {
-            return Self::new(handles, source, &Program::from_source(handles, source, &options)?, false);
+            return Self::new(
+                handles,
+                source,
+                &Program::from_source(handles, source.name, source.text, &options)?,
+                false,
+            );
         };
         // The compiler's line tells platform, device, driver and its options; the generator's version is this crate's.
         let compiler = limits.facts.compiler.as_bytes();
@@ -91,14 +95,14 @@ impl OpenClExecutable {
         let parts = [b"opencl", version, compiler, options.as_bytes(), source.entry.as_bytes(), source.text.as_bytes()];
         let key = key_of(&parts);
         if let Some(binary) = binaries.get(&key) {
-            let made = Program::from_binary(handles, source, &options, &binary)
+            let made = Program::from_binary(handles, source.name, source.text, &options, &binary)
                 .and_then(|program| Self::new(handles, source, &program, true));
             match made {
                 Ok(made) => return Ok(made),
                 Err(error) => tracing::debug!(kernel = source.name, %error, "a stored binary was refused"),
             }
         }
-        let program = Program::from_source(handles, source, &options)?;
+        let program = Program::from_source(handles, source.name, source.text, &options)?;
         let made = Self::new(handles, source, &program, false)?;
         match program.binary() {
             Ok(binary) => binaries.put(&key, &binary),
@@ -109,7 +113,7 @@ impl OpenClExecutable {
 
     /// The kernel in a program that is built.
     fn new(handles: &Arc<Handles>, source: &SourceText, program: &Program, is_from_disk: bool) -> Result<Self> {
-        let failed = |call: &str, code: cl_int| failed(handles, source, call, code);
+        let failed = |call: &str, code: cl_int| failed(handles, source.name, call, code);
         let kernel =
             create_kernel(program.0, &c_string(source.entry)?).map_err(|code| failed("clCreateKernel", code))?;
         let kernel = Kernel(kernel);
@@ -193,40 +197,60 @@ impl Drop for Kernel {
 }
 
 /// A program; its kernels keep what they need of it.
-struct Program(cl_program);
+pub(super) struct Program(pub(super) cl_program);
+
+// SAFETY: a program is a reference to an object of the driver's that does not change once it is built, and OpenCL lets any
+// thread use it.
+unsafe impl Send for Program {}
+// SAFETY: as above.
+unsafe impl Sync for Program {}
+
+/// Takes one turn at building, where the driver does not build several programs at once.
+pub(super) fn turn_to_build(limits: &Limits) -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    (!limits.builds_in_parallel).then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
 
 impl Program {
-    /// Builds a source. Errors: `Compile` with the log, the options and the source; `Driver`.
-    fn from_source(handles: &Handles, source: &SourceText, options: &str) -> Result<Self> {
-        let program = create_program_with_source(handles.context, &[source.text])
-            .map_err(|code| failed(handles, source, "clCreateProgramWithSource", code))?;
-        Self(program).built(handles, source, options)
+    /// Builds a source that messages call `name`. Errors: `Compile` with the log, the options and the source; `Driver`.
+    pub(super) fn from_source(handles: &Handles, name: &str, text: &str, options: &str) -> Result<Self> {
+        let program = create_program_with_source(handles.context, &[text])
+            .map_err(|code| failed(handles, name, "clCreateProgramWithSource", code))?;
+        Self(program).built(handles, name, text, options)
     }
 
     /// Takes what `binary` gave, for the same device and driver. Errors: `Compile`, `Driver`.
-    fn from_binary(handles: &Handles, source: &SourceText, options: &str, binary: &[u8]) -> Result<Self> {
+    pub(super) fn from_binary(handles: &Handles, name: &str, text: &str, options: &str, binary: &[u8]) -> Result<Self> {
         // SAFETY: the context was made of this device, and the driver copies the binary.
         let program = unsafe { create_program_with_binary(handles.context, &[handles.device], &[binary]) }
-            .map_err(|code| failed(handles, source, "clCreateProgramWithBinary", code))?;
-        Self(program).built(handles, source, options)
+            .map_err(|code| failed(handles, name, "clCreateProgramWithBinary", code))?;
+        Self(program).built(handles, name, text, options)
     }
 
-    fn built(self, handles: &Handles, source: &SourceText, options: &str) -> Result<Self> {
+    fn built(self, handles: &Handles, name: &str, text: &str, options: &str) -> Result<Self> {
         let c_options = c_string(options)?;
         match build_program(self.0, &[handles.device], &c_options, None, ptr::null_mut()) {
             Ok(()) => Ok(self),
             Err(code) => Err(Error::Compile {
                 device: handles.name.clone(),
-                kernel: source.name.into(),
+                kernel: name.into(),
                 options: options.into(),
                 log: self.log(handles, code),
-                source_text: source.text.into(),
+                source_text: text.into(),
             }),
         }
     }
 
+    /// The names of its kernels, as far as the driver tells them.
+    pub(super) fn kernel_names(&self) -> Vec<String> {
+        let names: Vec<u8> = get_program_info(self.0, CL_PROGRAM_KERNEL_NAMES).map_or_else(|_| Vec::new(), Into::into);
+        let names = String::from_utf8_lossy(&names);
+        let names = names.trim_end_matches('\0').split(';').map(str::trim);
+        names.filter(|name| !name.is_empty()).map(String::from).collect()
+    }
+
     /// The binary for the one device of the program, or why there is none.
-    fn binary(&self) -> Result<Vec<u8>, String> {
+    pub(super) fn binary(&self) -> Result<Vec<u8>, String> {
         let binaries: Vec<Vec<u8>> = get_program_info(self.0, CL_PROGRAM_BINARIES)
             .map_err(|code| format!("clGetProgramInfo gave {}", fault::text(code)))?
             .into();
@@ -251,16 +275,16 @@ impl Drop for Program {
     }
 }
 
-fn failed(handles: &Handles, source: &SourceText, call: &str, code: cl_int) -> Error {
-    fault::driver(&handles.name, format!("{call} for {}", source.name), code)
+fn failed(handles: &Handles, name: &str, call: &str, code: cl_int) -> Error {
+    fault::driver(&handles.name, format!("{call} for {name}"), code)
 }
 
-fn c_string(text: &str) -> Result<CString> {
+pub(super) fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Internal(format!("a zero byte in {text:?}")))
 }
 
 /// A number as the driver returns it: 4 or 8 bytes in the machine's order.
-fn number(bytes: &[u8]) -> usize {
+pub(super) fn number(bytes: &[u8]) -> usize {
     match *bytes {
         [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]) as usize,
         [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]) as usize,

@@ -1,9 +1,13 @@
 //! Reductions and loops: plain loops, trees, and passes over the elements of whole rows.
 
-use lazuli_codegen::{AxisId, Fold, Loop as IrLoop, Reduce, Span, Stmt, Tree, Var, VarType};
+use std::sync::Arc;
 
-use super::super::ops::fold::{FoldOps, fold_ops};
+use lazuli_codegen::{AxisId, Fold, Loop as IrLoop, Reduce, ReduceOp, Span, Stmt, Tree, Var, VarType};
+
+use super::super::ops::fold::{Folding, fold_ops};
+use super::super::ops::user::UserFold;
 use super::super::program::{Loop, LoopFold, Reg, Segments, Step, TreeFold};
+use super::super::user_function::vector_function;
 use super::{Lowering, Scope, Style, Value};
 use crate::error::Result;
 
@@ -21,7 +25,7 @@ struct Folded {
     result: Var,
     value: Reg,
     kind: VarType,
-    ops: FoldOps,
+    ops: Folding,
     wide: bool,
 }
 
@@ -137,7 +141,13 @@ impl Lowering<'_> {
     fn lower_fold(&mut self, fold: &Fold, is_top: bool) -> Result<Folded> {
         let (value, dtype) = self.element(fold.value)?;
         let kind = self.declared(fold.result)?;
-        let Some(ops) = fold_ops(fold.op, dtype).filter(|_| kind == value.kind) else {
+        let ops = match fold.op {
+            ReduceOp::Custom(combiner) => {
+                Some(Folding::User(Arc::new(UserFold::new(combiner, vector_function(combiner.function)?))))
+            }
+            op => fold_ops(op, dtype).map(Folding::BuiltIn),
+        };
+        let Some(ops) = ops.filter(|_| kind == value.kind && fold.op.accepts(dtype)) else {
             return Err(self.malformed(format_args!("{} of {dtype}", fold.op.name())));
         };
         let depth = self.depth();

@@ -164,7 +164,10 @@ impl Lowering<'_> {
     fn aim(&mut self, to: Reg, access: AccessId) {
         let Some(scope) = self.scopes.last_mut() else { return };
         let computes = |step: &Step| match step {
-            Step::Apply1 { to: reg, .. } | Step::Apply2 { to: reg, .. } | Step::Apply3 { to: reg, .. } => *reg == to,
+            Step::Apply1 { to: reg, .. }
+            | Step::Apply2 { to: reg, .. }
+            | Step::Apply3 { to: reg, .. }
+            | Step::Call { to: reg, .. } => *reg == to,
             _ => false,
         };
         let Some(at) = scope.steps.iter().rposition(computes) else { return };

@@ -17,6 +17,7 @@ use super::ops::apply::Fn2;
 use super::ops::{binary, cast, index, register_bytes, ternary, unary};
 use super::program::{Access, Mode, Program, Reg, Register, Step};
 use super::registers::place_registers;
+use super::user_function::vector_function;
 use crate::error::{Error, Result};
 
 /// How the points and the rows of a kernel become blocks.
@@ -343,6 +344,17 @@ impl Lowering<'_> {
             Expr::Cast(a) => {
                 let (value, from) = self.element(*a)?;
                 self.convert(*a, value, from, dtype)
+            }
+            Expr::Call(function, arguments) => {
+                let run = vector_function(*function)?;
+                let operands = arguments.iter().map(|var| self.element(*var).map(|(_, dtype)| dtype));
+                let operands = operands.collect::<Result<Vec<DType>>>()?;
+                match function.result {
+                    Some(result) if function.is_of_values(&operands, result) => {
+                        self.apply_function(run, VarType::Value(result), arguments)
+                    }
+                    _ => Err(self.malformed(format_args!("{} of {operands:?}", function.name()))),
+                }
             }
         }
     }

@@ -1,9 +1,13 @@
 //! Operands: narrow ones widened where a wide one meets them, and operations on them.
 
+use std::sync::Arc;
+
 use lazuli_codegen::{Var, VarType};
+use smallvec::SmallVec;
 
 use super::super::ops::apply::{Fn1, Fn2, Fn3};
 use super::super::ops::register_bytes;
+use super::super::ops::user::VectorFunction;
 use super::super::program::{Reg, Step};
 use super::{Lowering, Style, Value};
 use crate::error::Result;
@@ -56,16 +60,23 @@ impl Lowering<'_> {
 
     /// The registers of an operation's operands, wide if any is, with the scope where the last of them is ready.
     fn operands<const N: usize>(&mut self, at: [usize; N]) -> Result<([Reg; N], bool, usize)> {
-        let (mut regs, mut wide, mut depth) = ([Reg(0); N], false, 0);
-        for &at in &at {
+        let mut regs = [Reg(0); N];
+        let (wide, depth) = self.operands_into(&at, &mut regs)?;
+        Ok((regs, wide, depth))
+    }
+
+    /// The same for any number of operands.
+    fn operands_into(&mut self, at: &[usize], regs: &mut [Reg]) -> Result<(bool, usize)> {
+        let (mut wide, mut depth) = (false, 0);
+        for &at in at {
             let value = self.value(at)?;
             wide |= value.wide;
             depth = depth.max(value.depth);
         }
-        for (reg, &at) in regs.iter_mut().zip(&at) {
+        for (reg, &at) in regs.iter_mut().zip(at) {
             *reg = if wide { self.in_scope(at, depth)? } else { self.value(at)?.reg };
         }
-        Ok((regs, wide, depth))
+        Ok((wide, depth))
     }
 
     pub(super) fn result(&mut self, kind: VarType, wide: bool, depth: usize) -> Value {
@@ -94,6 +105,20 @@ impl Lowering<'_> {
         let ([a, b, c], wide, depth) = self.operands(vars.map(|var| var.0 as usize))?;
         let value = self.result(kind, wide, depth);
         self.push(depth, Step::Apply3 { run, to: value.reg, a, b, c, wide });
+        Ok(value)
+    }
+
+    pub(super) fn apply_function(
+        &mut self,
+        function: Arc<dyn VectorFunction>,
+        kind: VarType,
+        vars: &[Var],
+    ) -> Result<Value> {
+        let at: SmallVec<[usize; 4]> = vars.iter().map(|var| var.0 as usize).collect();
+        let mut arguments = SmallVec::from_elem(Reg(0), at.len());
+        let (wide, depth) = self.operands_into(&at, &mut arguments)?;
+        let value = self.result(kind, wide, depth);
+        self.push(depth, Step::Call { function, to: value.reg, arguments, wide });
         Ok(value)
     }
 }

@@ -79,6 +79,7 @@ fn is_cheap(expr: &Expr, is_along: impl Fn(&Affine) -> bool) -> bool {
         Expr::Scalar(_) | Expr::Zero | Expr::Index(_) | Expr::IndexBinary(..) => true,
         Expr::IndexLess(..) | Expr::IndexEqual(..) | Expr::IndexValue(_) => true,
         Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select { .. } | Expr::Cast(_) => false,
+        Expr::Call(..) => false,
         Expr::CheckedIndex { .. } => false,
     }
 }

@@ -1,10 +1,12 @@
 //! Folding vectors: element by element into as many accumulators (a loop over rows), or along the vector into a tree.
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use lazuli_codegen::{DType, ReduceOp};
 
 use super::apply::{picked, source};
+use super::user::UserFold;
 
 /// The loops of one reduction on one type.
 #[derive(Clone, Copy)]
@@ -20,6 +22,72 @@ pub struct FoldOps {
     /// Folds each of several rows of one length into its result: results, accumulators of one row, values, rows, length,
     /// lanes and width of the tree.
     pub segments: unsafe fn(*mut u8, *mut u8, *const u8, usize, usize, [usize; 2]),
+}
+
+/// How one reduction folds vectors.
+#[derive(Clone)]
+pub enum Folding {
+    /// By loops compiled for it.
+    BuiltIn(FoldOps),
+    /// By a function of the user's.
+    User(Arc<UserFold>),
+}
+
+/// # Safety
+/// Of all: what the field of [`FoldOps`] with that name asks for.
+impl Folding {
+    pub unsafe fn start(&self, acc: *mut u8, n: usize) {
+        match self {
+            // SAFETY (of all that follow): the caller's promise.
+            Folding::BuiltIn(ops) => unsafe { (ops.start)(acc, n) },
+            // SAFETY: as above.
+            Folding::User(fold) => unsafe { fold.start(acc, n) },
+        }
+    }
+
+    pub unsafe fn columns(&self, acc: *mut u8, values: *const u8, n: usize) {
+        match self {
+            // SAFETY: as above.
+            Folding::BuiltIn(ops) => unsafe { (ops.columns)(acc, values, n) },
+            // SAFETY: as above.
+            Folding::User(fold) => unsafe { fold.columns(acc, values, n) },
+        }
+    }
+
+    pub unsafe fn rows(&self, acc: *mut u8, values: *const u8, n: usize, phase: usize, width: usize) {
+        match self {
+            // SAFETY: as above.
+            Folding::BuiltIn(ops) => unsafe { (ops.rows)(acc, values, n, phase, width) },
+            // SAFETY: as above.
+            Folding::User(fold) => unsafe { fold.rows(acc, values, n, phase, width) },
+        }
+    }
+
+    pub unsafe fn combine(&self, acc: *mut u8, lanes: usize, width: usize) {
+        match self {
+            // SAFETY: as above.
+            Folding::BuiltIn(ops) => unsafe { (ops.combine)(acc, lanes, width) },
+            // SAFETY: as above.
+            Folding::User(fold) => unsafe { fold.combine(acc, lanes, width) },
+        }
+    }
+
+    pub unsafe fn segments(
+        &self,
+        results: *mut u8,
+        acc: *mut u8,
+        values: *const u8,
+        rows: usize,
+        length: usize,
+        tree: [usize; 2],
+    ) {
+        match self {
+            // SAFETY: as above.
+            Folding::BuiltIn(ops) => unsafe { (ops.segments)(results, acc, values, rows, length, tree) },
+            // SAFETY: as above.
+            Folding::User(fold) => unsafe { fold.segments(results, acc, values, rows, length, tree) },
+        }
+    }
 }
 
 /// An associative operation with its identity.
@@ -53,7 +121,7 @@ pub fn fold_ops(op: ReduceOp, dtype: DType) -> Option<FoldOps> {
                 ReduceOp::Prod => Some(loops::<Prod>()),
                 ReduceOp::Min => Some(loops::<order::Min>()),
                 ReduceOp::Max => Some(loops::<order::Max>()),
-                ReduceOp::Any | ReduceOp::All => None,
+                ReduceOp::Any | ReduceOp::All | ReduceOp::Custom(_) => None,
             }
         }};
     }

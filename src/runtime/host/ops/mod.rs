@@ -10,6 +10,7 @@ pub mod index;
 pub mod rounding;
 pub mod ternary;
 pub mod unary;
+pub mod user;
 
 use lazuli_codegen::DType;
 

@@ -19,7 +19,7 @@ fn busy_ms() -> f64 {
 }
 
 fn time(name: &str, build: Build, schedule: Schedule, buffers: &[&dyn Memory]) {
-    let runtime = HostRuntime::new().unwrap();
+    let runtime = HostRuntime::new();
     let (kernel, sizes, scalars) = build.finish();
     let executable = runtime.compile(&kernel, schedule, false).unwrap();
     let grid = schedule.grid(&kernel, &sizes);
@@ -59,7 +59,7 @@ fn map(n: usize, inputs: usize, fill: impl FnOnce(&mut Build, &[Var]) -> Var) ->
 #[test]
 #[ignore = "prints times; checks nothing"]
 fn rows_of_sixteen_million_elements() {
-    let r = HostRuntime::new().unwrap();
+    let r = HostRuntime::new();
     let (input, gain, out) = (upload(&r, &noise(N, 1)), upload(&r, &noise(N, 2)), upload(&r, &noise(N, 4)));
     let (a, g, o) = (&*input, &*gain, &*out);
     let lanes = Tree { lanes: 1, width: 16 };
@@ -94,7 +94,7 @@ fn rows_of_sixteen_million_elements() {
 #[test]
 #[ignore = "prints times; checks nothing"]
 fn sixteen_million_elements() {
-    let r = HostRuntime::new().unwrap();
+    let r = HostRuntime::new();
     let inputs = [upload(&r, &noise(N, 1)), upload(&r, &noise(N, 2)), upload(&r, &noise(N, 3))];
     let out = upload(&r, &noise(N, 4));
     let (a, b, c, o) = (&*inputs[0], &*inputs[1], &*inputs[2], &*out);

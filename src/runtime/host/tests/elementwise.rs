@@ -7,7 +7,7 @@ use super::build::*;
 use crate::runtime::host::HostRuntime;
 
 fn runtime() -> HostRuntime {
-    HostRuntime::new().unwrap()
+    HostRuntime::new()
 }
 
 #[test]

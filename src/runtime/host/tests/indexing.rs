@@ -8,7 +8,7 @@ use crate::runtime::Runtime;
 use crate::runtime::host::HostRuntime;
 
 fn runtime() -> HostRuntime {
-    HostRuntime::new().unwrap()
+    HostRuntime::new()
 }
 
 #[test]

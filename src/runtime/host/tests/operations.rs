@@ -24,7 +24,7 @@ fn apply<A: Element, R: Element>(operands: &[&[A]], fill: impl FnOnce(&mut Build
     let value = fill(&mut k, &values);
     let at = k.at(0, &[(i, 1)]);
     k.store(out, at, value);
-    let runtime = HostRuntime::new().unwrap();
+    let runtime = HostRuntime::new();
     let memory: Vec<_> = operands.iter().map(|operand| upload(&runtime, operand)).collect();
     let memory: Vec<_> = memory.iter().map(|memory| &**memory).collect();
     run(k, MAP, &memory, n)

@@ -6,7 +6,7 @@ use super::build::*;
 use crate::runtime::host::HostRuntime;
 
 fn runtime() -> HostRuntime {
-    HostRuntime::new().unwrap()
+    HostRuntime::new()
 }
 
 /// The tree as `ir::Tree` documents it.
@@ -271,7 +271,7 @@ fn row_kernels_store_over_the_reduced_axis() {
 #[test]
 fn every_fold_of_every_type() {
     for dtype in DType::ALL {
-        for op in ReduceOp::ALL.into_iter().filter(|op| op.accepts(dtype)) {
+        for op in ReduceOp::BUILT_IN.into_iter().filter(|op| op.accepts(dtype)) {
             let values: Vec<i64> = match dtype {
                 DType::Bool => vec![1, 1, 0, 1, 1, 1, 1],
                 _ => vec![3, 1, 2, 5, 1, 1, 2],
@@ -280,6 +280,7 @@ fn every_fold_of_every_type() {
                 ReduceOp::Sum => values.iter().sum(),
                 ReduceOp::Prod => values.iter().product::<i64>(),
                 ReduceOp::Min | ReduceOp::All => values.iter().copied().min().unwrap(),
+                ReduceOp::Custom(_) => unreachable!("none of the built-in ones"),
                 ReduceOp::Max | ReduceOp::Any => values.iter().copied().max().unwrap(),
             };
             for tree in [Tree::SERIAL, Tree { lanes: 2, width: 2 }, Tree { lanes: 1, width: 16 }] {

@@ -9,7 +9,7 @@ use crate::runtime::host::HostRuntime;
 use crate::runtime::{Memory, Runtime};
 
 fn runtime() -> HostRuntime {
-    HostRuntime::new().unwrap()
+    HostRuntime::new()
 }
 
 /// The indices of one element: parallel axes and row axes with their strides.

@@ -1,0 +1,23 @@
+#pragma OPENCL FP_CONTRACT OFF
+
+__kernel void matmul(
+    __global const float *restrict a, ulong a_len, __global const float *restrict b, ulong b_len,
+    __global float *restrict c, ulong c_len, ulong n) {
+    __local float a_tile[32][32];
+    __local float b_tile[32][32];
+    const uint tx = get_local_id(0);
+    const uint ty = get_local_id(1);
+    const ulong row = get_group_id(1) * 32 + ty;
+    const ulong column = get_group_id(0) * 32 + tx;
+    float sum = 0.0f;
+    for (ulong t = 0; t < n / 32; t++) {
+        a_tile[ty][tx] = a[row * n + (t * 32 + tx)];
+        b_tile[ty][tx] = b[(t * 32 + ty) * n + column];
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        for (uint k = 0; k < 32; k++) {
+            sum += a_tile[ty][k] * b_tile[k][tx];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+    c[row * n + column] = sum;
+}
