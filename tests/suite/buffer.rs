@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use lazuli::prelude::*;
-use lazuli::{Buffer, BufferSlice, Device, MemFlags, Rect, bf16, f16};
+use lazuli::{Buffer, BufferSlice, DType, Device, MemFlags, Rect, Result, bf16, f16};
 
 use crate::common::{flat, on_fused, open};
 
@@ -69,11 +69,13 @@ fn flags_that_contradict_each_other_are_refused() {
         let outcome = Buffer::from_slice(device, MemFlags::USE_HOST_PTR, &[1.0f32]);
         refused(device, outcome, unsupported, &["from_vec"]);
         // OpenCL's bits.
-        let bits = [MemFlags::READ_WRITE, MemFlags::WRITE_ONLY, MemFlags::READ_ONLY].map(MemFlags::bits);
+        let bits = [MemFlags::READ_WRITE, MemFlags::WRITE_ONLY, MemFlags::READ_ONLY].map(|flags| flags.bits());
         assert_eq!(bits, [1, 2, 4]);
-        let bits = [MemFlags::USE_HOST_PTR, MemFlags::ALLOC_HOST_PTR, MemFlags::COPY_HOST_PTR].map(MemFlags::bits);
+        let bits =
+            [MemFlags::USE_HOST_PTR, MemFlags::ALLOC_HOST_PTR, MemFlags::COPY_HOST_PTR].map(|flags| flags.bits());
         assert_eq!(bits, [8, 16, 32]);
-        let bits = [MemFlags::HOST_WRITE_ONLY, MemFlags::HOST_READ_ONLY, MemFlags::HOST_NO_ACCESS].map(MemFlags::bits);
+        let bits =
+            [MemFlags::HOST_WRITE_ONLY, MemFlags::HOST_READ_ONLY, MemFlags::HOST_NO_ACCESS].map(|flags| flags.bits());
         assert_eq!(bits, [128, 256, 512]);
     });
 }
@@ -351,10 +353,10 @@ fn arrays_become_buffers_without_a_copy_where_they_lie_in_order() {
         let outcome = Buffer::from_array(PLAIN, &wrong);
         refused(device, outcome, |error| matches!(error, Error::ShapeMismatch { .. }), &["[2]", "[3]"]);
         let index = device.from_slice(&[1i64, 99]).unwrap();
-        let outcome = Buffer::from_array(PLAIN, &device.from_slice(&[1, 2, 3]).unwrap().take(&index));
+        let outcome = Buffer::from_array(PLAIN, &device.from_slice(&[1, 2, 3]).unwrap().take(&index, 0));
         refused(device, outcome, |error| matches!(error, Error::IndexOutOfRange { .. }), &["99"]);
         let index = device.from_slice(&[2i64, 0]).unwrap();
-        let taken = Buffer::from_array(PLAIN, &device.from_slice(&[1, 2, 3]).unwrap().take(&index)).unwrap();
+        let taken = Buffer::from_array(PLAIN, &device.from_slice(&[1, 2, 3]).unwrap().take(&index, 0)).unwrap();
         assert_eq!(flat(&(taken.to_array(2).unwrap() + 1)), [4, 2]);
     });
 }
