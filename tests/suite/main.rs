@@ -47,4 +47,5 @@ mod poclcount;
 mod recorded_launches;
 mod source_functions;
 
+mod buffer;
 mod queues;
