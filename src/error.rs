@@ -238,6 +238,15 @@ pub enum Error {
         /// What forbids it.
         what: String,
     },
+    /// A kernel or a function written in Rust that no device can run, for a reason that its macro cannot see: functions that call
+    /// each other in a circle, or a barrier in a function.
+    #[error("{kernel}: {what}")]
+    Kernel {
+        /// The kernel or function.
+        kernel: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A fault of Lazuli itself; please report it.
     #[error("internal fault of lazuli, please report it: {0}")]
     Internal(String),

@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use common::{Builder, INNER, Reduction, at, group, nvrtc::Nvrtc, opencl::OpenCl, rows, tree_of};
+use common::{Builder, INNER, Reduction, at, group, nvrtc::Nvrtc, opencl::OpenCl, rows, simt, tree_of};
+use lazuli_codegen::simt::{emit::EmitOptions as SimtOptions, verify};
 use lazuli_codegen::{
     BinaryOp, DType, Dialect, EmitOptions, Expr, Kernel, ReduceOp, Schedule, Span, UnaryOp, Var, emit, verify_kernel,
 };
@@ -126,6 +127,38 @@ fn both_accept_every_operation_on_every_type() {
             if let (Ok(nvrtc), true) = (&nvrtc, is_gpu) {
                 let text = text(Dialect::CudaC, false);
                 nvrtc.ptx(&text).unwrap_or_else(|log| panic!("{dtype} under {schedule:?}:\n{log}\n{text}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn both_accept_everything_that_kernels_in_rust_are_made_of() {
+    let (opencl, nvrtc) = (OpenCl::open(), Nvrtc::open());
+    if let Err(reason) = &opencl {
+        println!("SKIP golden_compiles in OpenCL C: {reason}");
+    }
+    if let Err(looked_for) = &nvrtc {
+        println!("SKIP golden_compiles in CUDA C: no NVRTC (looked for {looked_for})");
+    }
+    for dtype in DType::ALL {
+        let atomic = matches!(dtype.size_bytes(), 4 | 8).then(|| simt::every_atomic(dtype));
+        for kernel in [simt::every_operation(dtype), simt::memories(dtype)].into_iter().chain(atomic) {
+            verify(&kernel).unwrap_or_else(|error| panic!("{error}"));
+            // Compiling all operations takes PoCL a second.
+            for &checked in if kernel.name == "every_operation" { [false].as_slice() } else { &[false, true] } {
+                let text = |dialect| {
+                    let options = SimtOptions { checked, ..Default::default() };
+                    lazuli_codegen::simt::emit(&kernel, dialect, &options).text
+                };
+                if let Ok(opencl) = &opencl {
+                    let text = text(Dialect::OpenClC);
+                    assert_eq!(opencl.build_log(&text), Ok(String::new()), "{} of {dtype}:\n{text}", kernel.name);
+                }
+                if let Ok(nvrtc) = &nvrtc {
+                    let text = text(Dialect::CudaC);
+                    nvrtc.ptx(&text).unwrap_or_else(|log| panic!("{} of {dtype}:\n{log}\n{text}", kernel.name));
+                }
             }
         }
     }

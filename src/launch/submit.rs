@@ -265,6 +265,7 @@ pub(super) fn submit(
 
     let bytes = argument_bytes(values, ready.rust.is_some());
     let is_passed = ready.rust.is_none() && takes_local(device);
+    let length = ready.rust.as_ref().and_then(|rust| dynamic_length(&rust.ir, grid));
     let mut arguments: SmallVec<[RawArg; 16]> = SmallVec::new();
     for (value, bytes) in values.iter().zip(&bytes) {
         match value {
@@ -279,6 +280,9 @@ pub(super) fn submit(
             Value::Local(bytes) if is_passed => arguments.push(RawArg::Local(*bytes)),
             Value::Local(_) => {}
         }
+    }
+    if let Some(length) = &length {
+        arguments.push(RawArg::Bytes(length));
     }
     if let Some(note) = &held {
         arguments.push(RawArg::Memory(note.memory()?, 0));
@@ -305,6 +309,13 @@ fn cleared_note(device: &Device) -> Result<Arc<Block>> {
     let work = Work { device, queue: None, after: &[], reads: &[], writes: &writes };
     work.submit(|_| device.runtime().clear(note.memory()?, simt::NOTE_BYTES))?;
     Ok(note)
+}
+
+/// How many elements the group's array has whose length the launch sets, as an argument; none where there is no such array.
+fn dynamic_length(kernel: &simt::ir::Kernel, grid: &RawGrid) -> Option<[u8; 8]> {
+    let is_dynamic = |array: &&simt::ir::Array| array.space == simt::ir::Space::Group && array.dims.is_empty();
+    let array = kernel.body.arrays.iter().find(is_dynamic)?;
+    Some((u64::from(grid.local_bytes) / array.dtype.size_bytes() as u64).to_ne_bytes())
 }
 
 fn memory_of(slice: &SliceOf) -> Result<&dyn Memory> {

@@ -17,24 +17,9 @@ pub fn of_slice_mut<T: Element>(slice: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), std::mem::size_of_val(slice)) }
 }
 
-/// Bytes as elements. None where they are no whole number of elements, at an address that elements do not have, or where
-/// one is no value of the type: for bool, whatever is not 0 or 1.
-pub fn as_elements<T: Element>(bytes: &[u8]) -> Option<&[T]> {
-    is_valid::<T>(bytes).then(|| {
-        // SAFETY: checked to be aligned elements of valid bits; the lifetime is that of the bytes.
-        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>()) }
-    })
-}
-
-/// The same to be written.
-pub fn as_elements_mut<T: Element>(bytes: &mut [u8]) -> Option<&mut [T]> {
-    is_valid::<T>(bytes).then(|| {
-        // SAFETY: as above; every value of an element has initialised bytes.
-        unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / size_of::<T>()) }
-    })
-}
-
-fn is_valid<T: Element>(bytes: &[u8]) -> bool {
+/// True where bytes are a whole number of elements, at an address that elements may have, and each a value of the type: for bool,
+/// 0 or 1.
+pub fn are_elements<T: Element>(bytes: &[u8]) -> bool {
     let is_whole = bytes.len().is_multiple_of(size_of::<T>()) && bytes.as_ptr().cast::<T>().is_aligned();
     is_whole && (T::DTYPE != DType::Bool || bytes.iter().all(|byte| *byte <= 1))
 }

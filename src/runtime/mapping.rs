@@ -1,22 +1,28 @@
 //! Device memory as elements of the host, for a while.
 
-use super::Memory;
-use super::bytes;
-use super::explicit::{Extent, HostBytes, Pitches, Queue, Queues, RawMapping};
-use crate::dtype::Element;
-use crate::error::Result;
+use std::marker::PhantomData;
 
-/// Memory that is mapped. Whoever holds it sees to it that the memory lives, that nobody writes it meanwhile, and that nobody
-/// else uses it where it is mapped to be written.
-pub struct Mapping {
+#[cfg(feature = "cuda")]
+use super::explicit::{Extent, HostBytes, Pitches};
+use super::explicit::{Queue, Queues, RawMapping};
+use super::{Memory, bytes};
+use crate::dtype::Element;
+use crate::error::{Error, Result};
+
+/// Memory that is mapped as elements. Whoever holds it sees to it that the memory lives, that nobody writes it meanwhile, and
+/// that nobody else uses it where it is mapped to be written.
+pub struct Mapping<T> {
     raw: Box<dyn RawMapping>,
     offset: usize,
-    bytes: usize,
+    len: usize,
+    element: PhantomData<T>,
 }
 
-impl Mapping {
-    /// Maps memory, after all that was submitted to the queue. There is at least one byte.
+impl<T: Element> Mapping<T> {
+    /// Maps memory, after all that was submitted to the queue. There is at least one element.
+    /// Errors: `HostData` where the bytes are no values of the type.
     pub fn new(
+        op: &'static str,
         queues: &dyn Queues,
         queue: &dyn Queue,
         memory: &dyn Memory,
@@ -24,19 +30,28 @@ impl Mapping {
         bytes: usize,
         is_written: bool,
     ) -> Result<Self> {
-        Ok(Self { raw: queues.map(queue, memory, offset, bytes, is_written)?, offset, bytes })
+        let mut raw = queues.map(queue, memory, offset, bytes, is_written)?;
+        // SAFETY: the mapping is this long, and lasts until it is ended below or by `end`.
+        let is_valid = bytes::are_elements::<T>(unsafe { std::slice::from_raw_parts(raw.data(), bytes) });
+        if !is_valid {
+            raw.end(queues, queue, memory, offset)?;
+            let what = format!("what lies in memory are no values of {}", T::DTYPE);
+            return Err(Error::HostData { op, what });
+        }
+        Ok(Self { raw, offset, len: bytes / size_of::<T>(), element: PhantomData })
     }
 
-    /// The elements; none where the bytes are no values of the type.
-    pub fn elements<T: Element>(&self) -> Option<&[T]> {
-        // SAFETY: the mapping is this long and lasts until `end`, which takes it; nobody writes it meanwhile.
-        bytes::as_elements(unsafe { std::slice::from_raw_parts(self.raw.data(), self.bytes) })
+    /// The elements.
+    pub fn elements(&self) -> &[T] {
+        // SAFETY: they were checked when mapped, and since then nobody but `elements_mut` wrote them. The mapping lasts until
+        // `end`, which takes it.
+        unsafe { std::slice::from_raw_parts(self.raw.data().cast(), self.len) }
     }
 
     /// The elements, to be written, of memory that was mapped for that.
-    pub fn elements_mut<T: Element>(&mut self) -> Option<&mut [T]> {
+    pub fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: as above; `&mut self` makes us the one user.
-        bytes::as_elements_mut(unsafe { std::slice::from_raw_parts_mut(self.raw.data(), self.bytes) })
+        unsafe { std::slice::from_raw_parts_mut(self.raw.data().cast(), self.len) }
     }
 
     /// Ends it.

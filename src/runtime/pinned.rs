@@ -71,6 +71,11 @@ impl Pinned {
         self.hold(queues, queue, begun)
     }
 
+    /// The same where there is nothing to copy.
+    pub fn hold_idle(self, queues: &dyn Queues, queue: &dyn Queue) -> Result<InFlight> {
+        self.hold(queues, queue, Ok(()))
+    }
+
     fn hold(self, queues: &dyn Queues, queue: &dyn Queue, begun: Result<()>) -> Result<InFlight> {
         match begun.and_then(|()| queues.record(queue, false)) {
             Ok(mark) => Ok(InFlight { memory: Some(self), mark }),

@@ -45,3 +45,5 @@ mod properties;
 mod poclcount;
 mod recorded_launches;
 mod source_functions;
+
+mod queues;

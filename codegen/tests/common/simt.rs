@@ -1,9 +1,11 @@
 //! Kernels of the SIMT IR, as `#[lazuli::kernel]` would write them.
 
-use lazuli_codegen::simt::function::{Code, Definition, FunctionParam};
+use std::collections::HashMap;
+
+use lazuli_codegen::simt::function::{Code, Definition, FunctionParam, PointsTo};
 use lazuli_codegen::simt::ir::*;
 use lazuli_codegen::simt::{Function, emit::EmitOptions};
-use lazuli_codegen::{BinaryOp, DType, Scalar};
+use lazuli_codegen::{BinaryOp, DType, Scalar, UnaryOp};
 
 /// Builds a body.
 #[derive(Default)]
@@ -278,4 +280,156 @@ pub fn all() -> Vec<(&'static str, Kernel, EmitOptions)> {
         ("simt_histogram", histogram(), plain),
         ("simt_clamp", clamp(), plain),
     ]
+}
+
+/// Every operation and cast that is defined on elements of a type, and every atomic.
+pub fn every_operation(dtype: DType) -> Kernel {
+    let mut k = Builder::default();
+    let slices = [0, 1].map(|_| k.slice("x", dtype, false));
+    let i = k.var("i", DType::U64);
+    let at = || Expr::Var(i);
+    let [x, y] = slices.map(|slice| {
+        let var = k.var("x", dtype);
+        (var, k.load(slice, [at()]))
+    });
+    let mut statements = vec![Stmt::Let(i, global(0)), Stmt::Let(x.0, x.1), Stmt::Let(y.0, y.1)];
+    let (x, y) = (Expr::Var(x.0), Expr::Var(y.0));
+    let mut results = Vec::new();
+    for op in UnaryOp::ALL {
+        results.extend(op.result(dtype).map(|to| (to, Expr::Unary(op, Box::new(x.clone())))));
+    }
+    for op in BinaryOp::ALL {
+        results.extend(op.result(dtype).map(|to| (to, binary(op, x.clone(), y.clone()))));
+        let by = |bits| Expr::Literal(Scalar::from_bits(dtype, bits));
+        if dtype.is_integer() {
+            for bits in [0, 3, u64::MAX >> (64 - 8 * dtype.size_bytes())] {
+                results.extend(op.result(dtype).map(|to| (to, binary(op, x.clone(), by(bits)))));
+            }
+        }
+    }
+    results.extend(DType::ALL.map(|to| (to, cast(to, x.clone()))));
+    for to in DType::ALL {
+        if to.size_bytes() == dtype.size_bytes() && to != DType::Bool && dtype != DType::Bool {
+            results.push((to, Expr::Bits(to, Box::new(x.clone()))));
+        }
+    }
+    if dtype.is_float() {
+        results.push((dtype, Expr::MulAdd(Box::new([x.clone(), y.clone(), x.clone()]))));
+    }
+    let is_less = less(x.clone(), y.clone());
+    results.push((dtype, Expr::Choose(Box::new([is_less.clone(), x.clone(), y.clone()]))));
+    let or = Expr::Or(Box::new(is_less.clone()), Box::new(and(is_less.clone(), is_less)));
+    results.push((DType::Bool, or));
+    let mut outs = HashMap::new();
+    for (number, (to, value)) in results.into_iter().enumerate() {
+        let out = *outs.entry(to).or_insert_with(|| k.slice("out", to, true));
+        let place = add(mul(at(), n(100)), n(number as u64));
+        statements.push(k.store(out, [place], value));
+    }
+    k.kernel("every_operation", statements)
+}
+
+/// Every atomic of a type, on a slice and on an array of the group.
+pub fn every_atomic(dtype: DType) -> Kernel {
+    let mut k = Builder::default();
+    let (x, out) = (k.slice("x", dtype, true), k.slice("out", dtype, true));
+    let shared = k.array("shared", dtype, &[4, 8], Space::Group);
+    let value = k.scalar("value", dtype);
+    let mut statements = Vec::new();
+    use AtomicOp::*;
+    for op in [Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareExchange] {
+        if !op.is_defined_on(dtype) {
+            continue;
+        }
+        for element in [k.element(x, [global(0)]), k.element(shared, [thread(1), thread(0)])] {
+            let expected = (op == CompareExchange).then(|| value.clone());
+            let before = k.var("before", dtype);
+            let atomic = |before, element| Stmt::Atomic {
+                before,
+                op,
+                element,
+                value: value.clone(),
+                expected: expected.clone(),
+            };
+            statements.push(atomic(None, element.clone()));
+            statements.push(atomic(Some(before), element));
+            statements.push(k.store(out, [global(0)], Expr::Var(before)));
+        }
+    }
+    k.kernel("every_atomic", statements)
+}
+
+/// Functions over memory of every place, arrays of a length that the launch sets, and every kind of loop.
+pub fn memories(dtype: DType) -> Kernel {
+    let memory = |name, dims: Option<&[usize]>, place| FunctionParam::Memory {
+        name,
+        dtype,
+        dims: dims.map(<[usize]>::to_vec),
+        place,
+        is_mut: true,
+    };
+    let element = |param, index: Vec<Expr>| Element { memory: Memory::Param(param), index, site: Site(0) };
+    let swap = |to: u32, index: Vec<Expr>, from: u32, at: Vec<Expr>| {
+        Stmt::Store(element(to, index), Expr::Load(Box::new(element(from, at))))
+    };
+    let i = Var(0);
+    let at = || Expr::Var(i);
+    let function = Function::new(Definition {
+        name: "exchange".to_owned(),
+        params: vec![
+            memory("global", None, PointsTo::Global),
+            memory("group", Some(&[2, 3, 4]), PointsTo::Group),
+            memory("own", Some(&[6]), PointsTo::Thread),
+            memory("dynamic", None, PointsTo::Group),
+            FunctionParam::Scalar { var: i, name: "i", dtype: DType::U64 },
+        ],
+        result: None,
+        code: Code::Body(Body {
+            vars: vec![Variable { name: "i", dtype: DType::U64 }],
+            statements: vec![
+                when(less(Expr::Len(Memory::Param(0)), at()), vec![Stmt::Return(None)]),
+                swap(0, vec![at()], 1, vec![n(0), at(), at()]),
+                swap(1, vec![n(1), n(2), at()], 2, vec![at()]),
+                swap(2, vec![at()], 3, vec![Expr::Len(Memory::Param(3))]),
+            ],
+            sites: vec![Place { file: "function.rs", line: 1, column: 1 }],
+            ..Body::default()
+        }),
+    });
+    let mut k = Builder::default();
+    let x = k.slice("x", dtype, true);
+    let memories = [
+        x,
+        k.array("group", dtype, &[2, 3, 4], Space::Group),
+        k.array("own", dtype, &[6], Space::Thread),
+        k.array("dynamic", dtype, &[], Space::Group),
+    ];
+    let arguments: Vec<Argument> =
+        memories.into_iter().map(Argument::Memory).chain([Argument::Value(global(0))]).collect();
+    let (limit, count) = (k.scalar("limit", DType::I64), k.var("count", DType::I64));
+    let (j, step) = (k.var("j", DType::I64), k.var("for", DType::U64));
+    let one = Expr::Literal(Scalar::from_bits(DType::I64, 1));
+    let inner = vec![
+        Stmt::Assign(count, add(Expr::Var(count), Expr::Var(j))),
+        Stmt::If {
+            condition: less(Expr::Var(count), limit.clone()),
+            then: vec![Stmt::Break],
+            otherwise: vec![Stmt::If {
+                condition: less(limit.clone(), Expr::Var(count)),
+                then: vec![Stmt::Continue],
+                otherwise: vec![Stmt::Assign(count, one.clone())],
+            }],
+        },
+    ];
+    let end = k.load(x, [n(0)]);
+    let counted = Stmt::For { var: step, start: n(3), end: cast(DType::U64, end), step: 7, body: vec![Stmt::Barrier] };
+    let statements = vec![
+        Stmt::Call(function, arguments),
+        Stmt::Declare(count),
+        Stmt::Assign(count, one),
+        Stmt::For { var: j, start: limit.clone(), end: limit, step: 3, body: inner },
+        Stmt::Loop(vec![when(less(thread(2), n(1)), vec![Stmt::Return(None)])]),
+        counted,
+    ];
+    k.kernel("memories", statements)
 }

@@ -72,11 +72,16 @@ impl Modules for CudaRuntime {
 
     fn rust_kernel(
         &self,
-        _kernel: &Arc<simt::ir::Kernel>,
-        _checked: bool,
-        _contraction: bool,
+        kernel: &Arc<simt::ir::Kernel>,
+        checked: bool,
+        contraction: bool,
     ) -> Result<Arc<dyn RawKernel>> {
-        Err(Error::Unsupported { device: self.handles.name.clone(), what: "kernels in Rust".into() })
+        simt::verify(kernel).map_err(Error::Internal)?;
+        let options = simt::emit::EmitOptions { contraction, cpu_math: false, checked };
+        let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "CudaC")
+            .in_scope(|| simt::emit(kernel, Dialect::CudaC, &options));
+        let fmad = format!("--fmad={contraction}");
+        self.emitted_kernel(&kernel.name, &emitted.text, &emitted.entry, &["--std=c++17", &fmad])
     }
 
     fn launch_grid(

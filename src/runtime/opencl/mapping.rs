@@ -8,7 +8,6 @@ use opencl3::command_queue::{enqueue_map_buffer, enqueue_unmap_mem_object};
 use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
 use opencl3::types::{CL_BLOCKING, cl_command_queue};
 
-use super::fault;
 use super::handles::Handles;
 use super::memory::OpenClMemory;
 use super::platform::Limits;

@@ -55,11 +55,20 @@ impl Modules for OpenClRuntime {
 
     fn rust_kernel(
         &self,
-        _kernel: &Arc<simt::ir::Kernel>,
-        _checked: bool,
-        _contraction: bool,
+        kernel: &Arc<simt::ir::Kernel>,
+        checked: bool,
+        contraction: bool,
     ) -> Result<Arc<dyn RawKernel>> {
-        Err(Error::Unsupported { device: self.handles.name.clone(), what: "kernels in Rust".into() })
+        simt::verify(kernel).map_err(Error::Internal)?;
+        let facts = &self.limits.facts;
+        let options = simt::emit::EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64, checked };
+        let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "OpenClC")
+            .in_scope(|| simt::emit(kernel, Dialect::OpenClC, &options));
+        if emitted.text.contains("cl_khr_fp64") && !facts.has_f64 {
+            let what = format!("f64, in which kernel {} computes", kernel.name);
+            return Err(Error::Unsupported { device: self.handles.name.clone(), what });
+        }
+        self.emitted_kernel(&kernel.name, &emitted.text, &emitted.entry, &["-cl-std=CL1.2"])
     }
 
     fn launch_grid(

@@ -148,18 +148,19 @@ impl BodyEmitter<'_> {
             }
         };
         let bits = if memory.dtype == DType::F64 { "u64" } else { "u32" };
-        self.arithmetic.prelude.section(Section::Double);
+        let casts = format!("{dtype}_bits, {dtype}_of_bits");
         let (name, line) = match self.dialect {
             Dialect::CudaC => {
                 let name = format!("{dtype}_atomic_{next}");
-                let line = format!("LAZULI_ATOMIC({name}, {dtype}, {bits}, {dtype}_{next})");
+                let line = format!("LAZULI_ATOMIC({name}, {dtype}, {bits}, {casts}, {dtype}_{next})");
                 (name, line)
             }
             Dialect::OpenClC => {
                 let space = if memory.place == PointsTo::Group { "__local" } else { "__global" };
                 let name = format!("{dtype}_atomic_{next}{}", &space[1..]);
                 let exchange = if bits == "u64" { "atom_cmpxchg" } else { "atomic_cmpxchg" };
-                let line = format!("LAZULI_ATOMIC({name}, {space}, {dtype}, {bits}, {exchange}, {dtype}_{next})");
+                let line =
+                    format!("LAZULI_ATOMIC({name}, {space}, {dtype}, {bits}, {casts}, {exchange}, {dtype}_{next})");
                 (name, line)
             }
         };

@@ -15,9 +15,10 @@ mod range;
 mod statement;
 
 use super::function::PointsTo;
-use super::ir::{Body, Builtin, Kernel, Param, Space};
+use super::ir::{Argument, Array, Body, Builtin, Expr, Kernel, Memory, Param, Space, Stmt};
 use super::scope::Scope;
 use super::sites::{first_sites, reached_functions};
+use super::walk::{Node, walk};
 use crate::emit::arithmetic::Arithmetic;
 use crate::emit::writer::{LINE, Writer};
 use crate::names::entry_name;
@@ -45,9 +46,9 @@ pub struct EmitOptions {
 ///
 /// - for each parameter of the kernel: of a slice a pointer and then its length in elements as a u64; of a scalar its value,
 ///   f16 and bf16 as an f32, bool as a u8;
-/// - for the group's array whose length the launch sets, if there is one: in OpenCL C the `__local` pointer (CUDA C takes the
-///   dynamic shared memory of the launch), then in both its length in elements as a u64;
-/// - in a checked kernel a pointer to the note.
+/// - for the group's array whose length the launch sets, if there is one, its length in elements as a u64;
+/// - in a checked kernel a pointer to the note;
+/// - in OpenCL C the `__local` pointer to that array; CUDA C takes the dynamic shared memory of the launch.
 pub fn emit(kernel: &Kernel, dialect: Dialect, options: &EmitOptions) -> Source {
     let entry = entry_name(&kernel.name);
     let mut arithmetic = Arithmetic::new(dialect, options.cpu_math);
@@ -112,16 +113,18 @@ impl<'a> BodyEmitter<'a> {
                 }
             }
         }
-        let sized_by_launch = |array: &super::ir::Array| array.space == Space::Group && array.dims.is_empty();
-        if let Some(number) = kernel.body.arrays.iter().position(sized_by_launch) {
-            let (name, dtype) = (&self.names.arrays[number], kernel.body.arrays[number].dtype);
-            if self.dialect == Dialect::OpenClC {
-                parameters.push(self.pointer(PointsTo::Group, dtype, true, false, name));
-            }
-            parameters.push(format!("{} {name}_len", self.dialect.value_type(DType::U64)));
+        let sized_by_launch = |array: &Array| array.space == Space::Group && array.dims.is_empty();
+        let dynamic = kernel.body.arrays.iter().position(sized_by_launch);
+        if let Some(number) = dynamic {
+            let length = self.dialect.value_type(DType::U64);
+            parameters.push(format!("{length} {}_len", self.names.arrays[number]));
         }
         if self.checked {
             parameters.push(self.note_parameter());
+        }
+        if let (Some(number), Dialect::OpenClC) = (dynamic, self.dialect) {
+            let (name, dtype) = (&self.names.arrays[number], kernel.body.arrays[number].dtype);
+            parameters.push(self.pointer(PointsTo::Group, dtype, true, false, name));
         }
         let head = format!("{} void {entry}(", self.dialect.spelling().kernel);
         self.open_signature(&head, &parameters);
@@ -212,8 +215,6 @@ impl<'a> BodyEmitter<'a> {
 /// The slices through which threads of a group may tell each other something: those that are read where there are barriers,
 /// and those of atomics.
 fn shares_writes(body: &Body) -> Vec<u32> {
-    use super::ir::{Argument, Expr, Memory, Stmt};
-    use super::walk::{Node, walk};
     let (mut has_barrier, mut read, mut atomic) = (false, Vec::new(), Vec::new());
     let param = |memory: &Memory| match *memory {
         Memory::Param(number) => Some(number),
