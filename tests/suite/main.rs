@@ -28,6 +28,8 @@ mod values;
 
 mod reductions;
 
+mod rust_launch;
+
 mod rows;
 
 mod gather;
