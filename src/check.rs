@@ -121,6 +121,14 @@ pub fn memory_of(storage: &dyn Storage) -> &dyn Storage {
     storage.as_any().downcast_ref::<Checked>().map_or(storage, |checked| &*checked.memory)
 }
 
+/// The memory of a value whose checks were found right.
+pub fn unchecked(storage: Arc<dyn Storage>) -> Arc<dyn Storage> {
+    match storage.as_any().downcast_ref::<Checked>() {
+        Some(checked) => unchecked(checked.memory.clone()),
+        None => storage,
+    }
+}
+
 fn checks_of(storage: &dyn Storage) -> &[Arc<Check>] {
     storage.as_any().downcast_ref::<Checked>().map_or(&[], |checked| &checked.checks)
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::Caches;
 use crate::graph::Storage;
 use crate::queue::{Queue, Work};
-use crate::runtime::explicit::{self, Mark};
+use crate::runtime::explicit::{self, Extent, Mark, Pitches};
 use crate::runtime::host::HostRuntime;
 use crate::runtime::pool::{Block, Pool};
 use crate::runtime::{Binaries, Download, Memory, Runtime, discover};
@@ -217,8 +217,10 @@ impl Device {
     }
 
     /// True once the device has met a fault that it does not recover from: every call on it, and every array on it that is not
-    /// on the host yet, gives [`Error::DeviceLost`]. [`Device::open`], and the shared [`Device::cuda`] and its kin, then open
-    /// the device anew; a process goes on with that one.
+    /// on the host yet, gives [`Error::DeviceLost`]. The process goes on with other devices.
+    ///
+    /// [`Device::open`], and the shared [`Device::cuda`] and its kin, then open the device anew where the driver lets them. CUDA's
+    /// keeps the fault for the life of the process; opening it gives `DeviceLost` again, and [`Device::auto`] passes it over.
     pub fn is_lost(&self) -> bool {
         self.inner.runtime.is_lost()
     }
@@ -323,11 +325,16 @@ impl Device {
         work.submit(|_| self.runtime().download(memory, offset, target))
     }
 
-    /// Copies device memory on the device, in order with all other work on it.
+    /// Copies the first bytes of device memory to other memory of the device, in order with all other work on either.
     pub(crate) fn copy_memory(&self, from: &dyn Storage, to: &dyn Storage, bytes: usize) -> Result<()> {
-        let mut copied = vec![0; bytes];
-        self.download(from, 0, &mut copied)?;
-        self.runtime().upload(&copied, block_of(to)?.memory()?, 0)
+        if bytes == 0 {
+            return Ok(());
+        }
+        let extent = Extent::row(bytes);
+        let pitches = Pitches::dense(0, extent);
+        let sides = ((block_of(from)?.memory()?, pitches), (block_of(to)?.memory()?, pitches));
+        let work = Work { device: self, queue: None, after: &[], reads: &[from], writes: &[to] };
+        work.submit(|queue| self.runtime().queues().copy(queue, sides.0, sides.1, extent))
     }
 
     /// Begins to copy device bytes from `offset` on to the host, after all work submitted so far. There is at least one.

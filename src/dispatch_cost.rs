@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::evaluate;
 use crate::graph::Storage;
 use crate::graph::canonical::canonicalize;
-use crate::runtime::explicit::{Mark, Modules, Queue, Queues};
+use crate::runtime::explicit::{Extent, HostBytes, Mark, Modules, Pitches, Queue, Queues, RawMapping};
+use crate::runtime::owned_bytes::OwnedBytes;
 use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
 use crate::{Array, Config, Device};
 
@@ -57,6 +58,54 @@ impl Queues for NullQueues {
 
     fn wait(&self, _: &dyn Queue, _: &dyn Mark) -> Result<()> {
         unreachable!("nothing here uses a second queue")
+    }
+
+    fn copy(&self, _: &dyn Queue, _: (&dyn Memory, Pitches), _: (&dyn Memory, Pitches), _: Extent) -> Result<()> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    unsafe fn begin_write(
+        &self,
+        _: &dyn Queue,
+        _: (*const u8, Pitches),
+        _: (&dyn Memory, Pitches),
+        _: Extent,
+    ) -> Result<()> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    unsafe fn begin_read(
+        &self,
+        _: &dyn Queue,
+        _: (&dyn Memory, Pitches),
+        _: (*mut u8, Pitches),
+        _: Extent,
+    ) -> Result<()> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    fn fill(&self, _: &dyn Queue, _: &dyn Memory, _: usize, _: &[u8], _: usize) -> Result<()> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    fn allocate_pinned(&self, _: usize) -> Result<Box<dyn HostBytes>> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    fn adopts(&self) -> bool {
+        false
+    }
+
+    fn adopt(&self, _: OwnedBytes) -> Result<Box<dyn Memory>> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    fn give_up(&self, _: Box<dyn Memory>) -> Result<OwnedBytes> {
+        unreachable!("nothing here uses a buffer")
+    }
+
+    fn map(&self, _: &dyn Queue, _: &dyn Memory, _: usize, _: usize, _: bool) -> Result<Box<dyn RawMapping>> {
+        unreachable!("nothing here uses a buffer")
     }
 }
 

@@ -40,10 +40,10 @@ pub trait Element:
 pub trait Number: Element {}
 
 /// f16, bf16, f32 and f64.
-pub trait Float: Number {}
+pub trait Float: Signed {}
 
 /// i8 to i64 and u8 to u64.
-pub trait Integer: Number {}
+pub trait Integer: Number + Bits {}
 
 /// Numbers with a sign: floats and signed integers.
 pub trait Signed: Number {}

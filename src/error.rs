@@ -208,8 +208,10 @@ pub enum Error {
         at: String,
     },
     /// A fault that the driver does not recover from: most often a kernel of the caller's that reached past its memory. What
-    /// was on the device is gone, and every later call on it gives this error; a device opened anew works.
-    #[error("{device} is lost{}: {message}; open it anew to go on", Suspects(kernels))]
+    /// was on the device is gone, and every later call on it gives this error. Other devices go on working, and so does the
+    /// process; [`Device::open`](crate::Device::open) opens the device anew where the driver lets it. CUDA's gives the fault to
+    /// every context of the process, so that only a new process has the GPU back: opening it gives this error too.
+    #[error("{device} is lost{}: {message}", Suspects(kernels))]
     DeviceLost {
         /// The device.
         device: String,
@@ -234,6 +236,15 @@ pub enum Error {
         /// The operation.
         op: &'static str,
         /// What forbids it.
+        what: String,
+    },
+    /// A kernel or a function written in Rust that no device can run, for a reason that its macro cannot see: functions that call
+    /// each other in a circle, or a barrier in a function.
+    #[error("{kernel}: {what}")]
+    Kernel {
+        /// The kernel or function.
+        kernel: String,
+        /// What is wrong with it.
         what: String,
     },
     /// A fault of Lazuli itself; please report it.

@@ -12,6 +12,9 @@
 //! # Ok::<(), lazuli::Error>(())
 //! ```
 
+// What the macros write names the crate from outside; the crate's own tests use them too.
+extern crate self as lazuli;
+
 pub mod dtype;
 pub mod error;
 
@@ -27,6 +30,8 @@ mod queue;
 mod launch;
 
 mod function;
+
+pub mod kernel;
 
 mod module;
 
@@ -61,7 +66,10 @@ mod posing;
 pub mod prelude;
 
 pub use array::{Array, Arrays, Fetch, IntoShape, Norm, Operand, eval, get};
-pub use buffer::{Buffer, MemFlags};
+pub use buffer::{
+    Buffer, BufferSlice, BufferSliceMut, BufferSource, BufferTarget, HostBuffer, Mapped, MappedMut, MemFlags, Rect,
+    Transfer,
+};
 pub use config::Config;
 pub use device::{Counters, Device, DeviceInfo};
 pub use dtype::{Bits, DType, Element, Float, Integer, Number, Signed, bf16, f16};
@@ -71,7 +79,10 @@ pub use function::{AnyOperand, CombineFunction, ElementwiseKernel, FunctionDefin
 pub use launch::{
     Arg, Dim3, IntoArg, KernelDefinition, Launch, LocalMem, Output, ScalarArg, SliceArg, SliceMutArg, Struct,
 };
+pub use lazuli_macros::{device, elementwise, kernel};
+pub use module::{Function, Global, Language, Module, ModuleBuilder, Occupancy};
 pub use queue::{Event, EventFuture, Queue};
+pub use runtime::explicit::KernelAttributes;
 
 /// The crate whose arrays go in and come out, and whose `s![]` makes slices.
 pub use ndarray;

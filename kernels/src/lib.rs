@@ -56,4 +56,8 @@ pub mod prelude {
     pub const NOTE_CUDA_C: &str = include_str!("../prelude/note_cuda_c.h");
     /// Checked accesses of hand-written kernels; needs the section that notes.
     pub const CHECKED: &str = include_str!("../prelude/checked.h");
+    /// Kernels, indices, memory of groups and atomics in OpenCL C, for sources that users write once; needs [`OPENCL_C`].
+    pub const PORTABLE_OPENCL_C: &str = include_str!("../prelude/portable_opencl_c.h");
+    /// Kernels, indices, memory of groups and atomics in CUDA C, for sources that users write once; needs [`CUDA_C`].
+    pub const PORTABLE_CUDA_C: &str = include_str!("../prelude/portable_cuda_c.h");
 }

@@ -19,6 +19,9 @@ impl<T: Element> Array<T> {
     /// where it lies otherwise or where the device has kernels read from other places only. Waits where the value was computed by indices that are not known to be right.
     pub(crate) fn dense(&self) -> Result<(Arc<dyn Storage>, usize)> {
         self.eval()?;
+        if self.is_empty() {
+            return Ok((self.device.allocate(0)?, 0));
+        }
         let flat = record::reshape(&self.node, Shape::from_slice(&[self.len()]), self.node.at());
         let step = self.device.runtime().modules().offset_alignment();
         for node in [&self.node, &flat] {
@@ -26,9 +29,6 @@ impl<T: Element> Array<T> {
             evaluate::evaluate(&self.device, std::slice::from_ref(node))?;
             let strided = resolve(node)?;
             check::resolve(&self.device, &*strided.storage)?;
-            if self.is_empty() {
-                return Ok((strided.storage, 0));
-            }
             let first = strided.offset as usize;
             if is_row_major(&strided, node.shape()) && (first * size_of::<T>()).is_multiple_of(step) {
                 return Ok((strided.storage, first));
@@ -42,6 +42,9 @@ impl<T: Element> Array<T> {
     /// [`bind_to`](Self::bind_to).
     pub(crate) fn exclusive(&mut self) -> Result<Arc<dyn Storage>> {
         self.eval()?;
+        if self.is_empty() {
+            return Ok(self.device.allocate(0)?);
+        }
         if Arc::get_mut(&mut self.node).is_some()
             && is_dense(&self.node)
             && let Some(storage) = self.node.storage()

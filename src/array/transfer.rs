@@ -1,6 +1,7 @@
 //! Between host and device: arrays in, values out.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayRef, ArrayView, Dimension, IxDyn, ShapeBuilder};
 use smallvec::SmallVec;
@@ -9,8 +10,8 @@ use super::{Array, IntoShape, together};
 use crate::device::Device;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Place, Result};
-use crate::graph::Node;
 use crate::graph::strided::{self, Strided};
+use crate::graph::{Node, Storage};
 use crate::runtime::bytes;
 use crate::shape::{Order, Shape, element_count};
 
@@ -171,6 +172,13 @@ impl<T: Element> Array<T> {
         strided::resolve(&self.node).ok_or_else(|| Error::Internal(format!("{:?} is not evaluated", self.node)))
     }
 
+    /// The memory of an evaluated value whose elements lie in it in row-major order, from its start on; `None` where they do not.
+    pub(crate) fn dense_storage(&self) -> Result<Option<Arc<dyn Storage>>> {
+        let strided = self.strided()?;
+        let is_dense = strided.offset == 0 && is_row_major(&strided, self.shape());
+        Ok(is_dense.then_some(strided.storage))
+    }
+
     /// Copies elements from position `first` of the storage on.
     fn download(&self, strided: &Strided, first: i64, target: &mut [T]) -> Result<()> {
         download(&self.device, &*strided.storage, first as usize, target)
@@ -189,7 +197,7 @@ pub(crate) fn download<T: Element>(
 }
 
 /// Elements from bytes of a device.
-pub(super) fn fill<T: Element>(target: &mut [T], copy: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+pub(crate) fn fill<T: Element>(target: &mut [T], copy: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
     if T::DTYPE != DType::Bool {
         return copy(bytes::of_slice_mut(target));
     }

@@ -15,6 +15,7 @@ mod scan;
 
 mod source;
 
+pub(crate) use definition::function_of;
 pub use definition::{CombineFunction, FunctionDefinition};
 pub use map::map;
 pub use operand::AnyOperand;

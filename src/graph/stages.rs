@@ -62,7 +62,9 @@ pub fn stages_before(roots: &[Arc<Node>]) -> Vec<Stage> {
                 Uses { first: own.first, last: if is_free { own.last } else { own.first } }
             }
         };
-        inputs.iter().for_each(|input| drop(use_in(input, own)));
+        for input in inputs {
+            use_in(input, own);
+        }
     }
     stages
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lazuli_codegen::{DType, Scalar};
 
 use crate::array::Array;
-use crate::buffer::{Buffer, MemFlags};
+use crate::buffer::{Buffer, BufferSlice, BufferSliceMut, MemFlags};
 use crate::device::Device;
 use crate::dtype::Element;
 use crate::error::{Error, Place, Result};
@@ -129,15 +129,33 @@ impl ScalarArg<isize> for isize {
     }
 }
 
+impl Arg<'_> {
+    fn of_part(part: Result<SliceOf>) -> Self {
+        Arg(part.map_or_else(ArgKind::Failed, ArgKind::Slice))
+    }
+}
+
 impl<'a, T: Element> SliceArg<'a, T> for &'a Buffer<T> {
     fn into_arg(self) -> Arg<'a> {
-        Arg(ArgKind::Slice(self.kernel_slice()))
+        Arg::of_part(self.kernel_slice())
     }
 }
 
 impl<'a, T: Element> SliceMutArg<'a, T> for &'a mut Buffer<T> {
     fn into_arg(self) -> Arg<'a> {
-        Arg(self.kernel_slice_mut().map_or_else(ArgKind::Failed, ArgKind::Slice))
+        Arg::of_part(self.kernel_slice_mut())
+    }
+}
+
+impl<'a, T: Element> SliceArg<'a, T> for BufferSlice<'a, T> {
+    fn into_arg(self) -> Arg<'a> {
+        Arg::of_part(self.kernel_slice())
+    }
+}
+
+impl<'a, T: Element> SliceMutArg<'a, T> for BufferSliceMut<'a, T> {
+    fn into_arg(self) -> Arg<'a> {
+        Arg::of_part(self.kernel_slice())
     }
 }
 
@@ -243,6 +261,18 @@ impl<'a, T: Element> IntoArg<'a> for &'a Buffer<T> {
 }
 
 impl<'a, T: Element> IntoArg<'a> for &'a mut Buffer<T> {
+    fn into_arg(self) -> Arg<'a> {
+        SliceMutArg::into_arg(self)
+    }
+}
+
+impl<'a, T: Element> IntoArg<'a> for BufferSlice<'a, T> {
+    fn into_arg(self) -> Arg<'a> {
+        SliceArg::into_arg(self)
+    }
+}
+
+impl<'a, T: Element> IntoArg<'a> for BufferSliceMut<'a, T> {
     fn into_arg(self) -> Arg<'a> {
         SliceMutArg::into_arg(self)
     }

@@ -15,7 +15,7 @@ use crate::runtime::explicit::{RawGrid, RawKernel};
 #[derive(Clone, Copy)]
 pub(crate) enum RustSource {
     /// Of the user's.
-    Definition { name: &'static str, id: TypeId, build: fn() -> ir::Kernel },
+    Definition { name: &'static str, id: TypeId, build: fn() -> Result<ir::Kernel> },
     /// Of a scan.
     Scan(ScanVariant),
 }
@@ -66,10 +66,10 @@ impl RustSource {
         }
     }
 
-    fn build(&self) -> ir::Kernel {
+    fn build(&self) -> Result<ir::Kernel> {
         match *self {
             Self::Definition { build, .. } => build(),
-            Self::Scan(variant) => scan_kernel(variant),
+            Self::Scan(variant) => Ok(scan_kernel(variant)),
         }
     }
 
@@ -91,7 +91,7 @@ impl RustSource {
             tracing::debug_span!("compile", kernel = self.name(), checked = is_checked, hit = tracing::field::Empty);
         let _entered = span.enter();
         let found = device.caches().rust_kernels.get_or_make(&RustKernelKey(self.id(), is_checked), || {
-            let ir = Arc::new(self.build());
+            let ir = Arc::new(self.build()?);
             let compiled = device.runtime().modules().rust_kernel(&ir, is_checked, device.config().contraction);
             match &compiled {
                 Ok(kernel) if kernel.is_from_disk() => device.count_disk_hit(),

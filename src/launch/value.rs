@@ -95,6 +95,9 @@ pub(super) fn check_function(kernel: &str, params: &[RawParam], values: &[Value]
         let fits_type = match (value, &param.type_name) {
             (Value::Slice(slice), Some(name)) => pointee(name).is_none_or(|dtypes| dtypes.contains(&slice.dtype)),
             (Value::Scalar(scalar), Some(name)) => named(name).is_none_or(|dtypes| dtypes.contains(&scalar.dtype())),
+            (Value::Bytes(bytes), Some(name)) => {
+                named(name).is_none_or(|dtypes| dtypes.iter().any(|dtype| dtype.size_bytes() == bytes.len()))
+            }
             _ => true,
         };
         if !(fits_kind && fits_size && fits_type) {
@@ -138,22 +141,23 @@ fn pointee(name: &str) -> Option<&'static [DType]> {
     named(name.strip_suffix('*')?)
 }
 
-/// The element types that a C type of OpenCL holds; none for structs, vectors and the caller's own names.
+/// The element types that a C type of OpenCL holds, by its name there or in the portable language: compilers tell the name that
+/// the source has. None for structs, vectors and the caller's own names.
 fn named(name: &str) -> Option<&'static [DType]> {
     match name.trim() {
         "bool" => Some(&[DType::Bool]),
-        "char" => Some(&[DType::I8, DType::U8, DType::Bool]),
-        "uchar" | "unsigned char" => Some(&[DType::U8, DType::Bool, DType::I8]),
-        "short" => Some(&[DType::I16]),
+        "char" | "i8" => Some(&[DType::I8, DType::U8, DType::Bool]),
+        "uchar" | "unsigned char" | "u8" => Some(&[DType::U8, DType::Bool, DType::I8]),
+        "short" | "i16" => Some(&[DType::I16]),
         // Halves without the extension for them are their bits.
-        "ushort" | "unsigned short" => Some(&[DType::U16, DType::F16, DType::BF16]),
-        "int" => Some(&[DType::I32]),
-        "uint" | "unsigned int" => Some(&[DType::U32]),
-        "long" => Some(&[DType::I64]),
-        "ulong" | "unsigned long" => Some(&[DType::U64]),
+        "ushort" | "unsigned short" | "u16" => Some(&[DType::U16, DType::F16, DType::BF16]),
+        "int" | "i32" => Some(&[DType::I32]),
+        "uint" | "unsigned int" | "u32" => Some(&[DType::U32]),
+        "long" | "i64" => Some(&[DType::I64]),
+        "ulong" | "unsigned long" | "u64" => Some(&[DType::U64]),
         "half" => Some(&[DType::F16]),
-        "float" => Some(&[DType::F32]),
-        "double" => Some(&[DType::F64]),
+        "float" | "f32" => Some(&[DType::F32]),
+        "double" | "f64" => Some(&[DType::F64]),
         _ => None,
     }
 }

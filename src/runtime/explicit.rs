@@ -7,7 +7,8 @@ use std::sync::Arc;
 use lazuli_codegen::{Dialect, simt};
 
 use super::Memory;
-use crate::error::Result;
+use super::owned_bytes::OwnedBytes;
+use crate::error::{Error, Result};
 
 /// A queue of one device: what is submitted to it runs in the order of submission. Work on different queues may run at once.
 /// The runtime that made it recovers its own type through `Any`.
@@ -163,6 +164,11 @@ pub trait Modules: Send + Sync {
     /// Groups of so many threads that one compute unit runs at once.
     fn groups_per_unit(&self, kernel: &dyn RawKernel, threads: u32, local_bytes: u32) -> Result<u32>;
 
+    /// Threads that one compute unit could run at once, where the device tells it.
+    fn threads_per_unit(&self) -> Option<u32> {
+        None
+    }
+
     /// The group size at which the most threads run at once.
     fn suggested_threads(&self, kernel: &dyn RawKernel) -> Result<u32>;
 }
@@ -178,6 +184,87 @@ pub trait Mark: Any + Send + Sync {
     /// Nanoseconds on the device from an earlier mark of the same runtime to this one, both reached; negative where the other
     /// is the later one. None where one of them was recorded without its time.
     fn nanoseconds_since(&self, earlier: &dyn Mark) -> Result<Option<i64>>;
+}
+
+/// How the rows of a copy lie in memory, in bytes: the first byte, and the steps from row to row and from slice to slice. A step
+/// between slices is a multiple of that between rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pitches {
+    /// The first byte.
+    pub offset: usize,
+    /// From row to row.
+    pub row: usize,
+    /// From slice to slice.
+    pub slice: usize,
+}
+
+/// What is copied: rows of bytes, in slices. None of the three is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Rows of a slice.
+    pub rows: usize,
+    /// Slices.
+    pub slices: usize,
+}
+
+impl Pitches {
+    /// Bytes one after the other, from a place on.
+    pub fn dense(offset: usize, extent: Extent) -> Self {
+        Self { offset, row: extent.row_bytes, slice: extent.row_bytes * extent.rows }
+    }
+
+    /// Where the last byte ends; none where that cannot be counted.
+    pub fn end(&self, extent: Extent) -> Option<usize> {
+        let slices = (extent.slices - 1).checked_mul(self.slice)?;
+        let rows = (extent.rows - 1).checked_mul(self.row)?;
+        self.offset.checked_add(slices)?.checked_add(rows)?.checked_add(extent.row_bytes)
+    }
+
+    /// The first byte of a row.
+    pub fn row_at(&self, row: usize, slice: usize) -> usize {
+        self.offset + slice * self.slice + row * self.row
+    }
+
+    /// The offset as OpenCL takes it: bytes into a row, rows into a slice, slices.
+    #[cfg(feature = "opencl")]
+    pub fn origin(&self) -> [usize; 3] {
+        let (within, row) = (self.offset % self.slice, self.row);
+        [within % row, within / row, self.offset / self.slice]
+    }
+}
+
+impl Extent {
+    /// One row.
+    pub fn row(row_bytes: usize) -> Self {
+        Self { row_bytes, rows: 1, slices: 1 }
+    }
+
+    /// The number of bytes, where they lie one after the other on both sides.
+    pub fn flat_bytes(&self, from: Pitches, to: Pitches) -> Option<usize> {
+        let dense = Pitches::dense(0, *self);
+        let is_flat = |side: Pitches| {
+            (self.rows == 1 || side.row == dense.row) && (self.slices == 1 || side.slice == dense.slice)
+        };
+        (is_flat(from) && is_flat(to)).then(|| self.row_bytes * self.rows * self.slices)
+    }
+}
+
+/// Memory of the host that a device reaches without a detour: page-locked where the driver can do that. Set to zero when made.
+pub trait HostBytes: Send + Sync {
+    /// The first byte; none of them moves.
+    fn data(&self) -> *mut u8;
+}
+
+/// Device memory as the host sees it, for a while.
+pub trait RawMapping: Send + Sync {
+    /// The first byte mapped.
+    fn data(&self) -> *mut u8;
+
+    /// Ends it, in order with the queue: what the host wrote is in the memory for whatever comes after. Called once; `memory` and
+    /// `offset` are those that were mapped.
+    fn end(&mut self, queues: &dyn Queues, queue: &dyn Queue, memory: &dyn Memory, offset: usize) -> Result<()>;
 }
 
 /// Queues and what is submitted to them beside kernels. What is called here is in order with the other work of the same queue
@@ -198,4 +285,105 @@ pub trait Queues: Send + Sync {
 
     /// What is submitted to the queue from now on begins once the mark, of any queue of this runtime, is reached.
     fn wait(&self, queue: &dyn Queue, mark: &dyn Mark) -> Result<()>;
+
+    /// Copies in memory of this device. What is read and what is written do not overlap.
+    fn copy(
+        &self,
+        queue: &dyn Queue,
+        from: (&dyn Memory, Pitches),
+        to: (&dyn Memory, Pitches),
+        extent: Extent,
+    ) -> Result<()>;
+
+    /// Begins to copy to the device.
+    ///
+    /// # Safety
+    /// What `from` and `extent` name is readable, and does not change before the queue is past this copy.
+    unsafe fn begin_write(
+        &self,
+        queue: &dyn Queue,
+        from: (*const u8, Pitches),
+        to: (&dyn Memory, Pitches),
+        extent: Extent,
+    ) -> Result<()>;
+
+    /// Begins to copy to the host.
+    ///
+    /// # Safety
+    /// What `to` and `extent` name is writable, and nobody else looks at it before the queue is past this copy.
+    unsafe fn begin_read(
+        &self,
+        queue: &dyn Queue,
+        from: (&dyn Memory, Pitches),
+        to: (*mut u8, Pitches),
+        extent: Extent,
+    ) -> Result<()>;
+
+    /// Copies to the device, and waits.
+    fn write(
+        &self,
+        queue: &dyn Queue,
+        from: (&[u8], Pitches),
+        to: (&dyn Memory, Pitches),
+        extent: Extent,
+    ) -> Result<()> {
+        check_end("write", from.1.end(extent), from.0.len())?;
+        // SAFETY: the slice holds what is read (checked), and is borrowed until the queue has been waited for.
+        let begun = unsafe { self.begin_write(queue, (from.0.as_ptr(), from.1), to, extent) };
+        // Also where it failed: a part may be under way.
+        self.synchronize_queue(queue).and(begun)
+    }
+
+    /// Copies to the host, and waits.
+    fn read(
+        &self,
+        queue: &dyn Queue,
+        from: (&dyn Memory, Pitches),
+        to: (&mut [u8], Pitches),
+        extent: Extent,
+    ) -> Result<()> {
+        check_end("read", to.1.end(extent), to.0.len())?;
+        // SAFETY: as above.
+        let begun = unsafe { self.begin_read(queue, from, (to.0.as_mut_ptr(), to.1), extent) };
+        self.synchronize_queue(queue).and(begun)
+    }
+
+    /// Writes `count` copies of a pattern of 1, 2, 4 or 8 bytes, from `offset` on, a multiple of its length.
+    fn fill(&self, queue: &dyn Queue, memory: &dyn Memory, offset: usize, pattern: &[u8], count: usize) -> Result<()>;
+
+    /// Memory of the host for copies that nobody waits for. Errors: `OutOfMemory`, `Driver`.
+    fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn HostBytes>>;
+
+    /// Device memory that the host reaches fast, where that is another kind than [`super::Runtime::allocate`] gives.
+    fn allocate_reachable(&self, bytes: usize) -> Result<Option<Box<dyn Memory>>> {
+        let _ = bytes;
+        Ok(None)
+    }
+
+    /// True where the device can use memory of the host in place.
+    fn adopts(&self) -> bool;
+
+    /// Device memory that is memory of the host. Errors: `Unsupported` where [`Self::adopts`] is false.
+    fn adopt(&self, bytes: OwnedBytes) -> Result<Box<dyn Memory>>;
+
+    /// The memory of the host again, with what the device wrote, once all that uses it is done.
+    fn give_up(&self, memory: Box<dyn Memory>) -> Result<OwnedBytes>;
+
+    /// Lets the host see memory, after all that was submitted to the queue; waits for it. While it lasts the device does not write
+    /// the memory, and where `is_written` it does not read it either.
+    fn map(
+        &self,
+        queue: &dyn Queue,
+        memory: &dyn Memory,
+        offset: usize,
+        bytes: usize,
+        is_written: bool,
+    ) -> Result<Box<dyn RawMapping>>;
+}
+
+fn check_end(what: &str, end: Option<usize>, len: usize) -> Result<()> {
+    match end {
+        Some(end) if end <= len => Ok(()),
+        _ => Err(Error::Internal(format!("{what} of host memory of {len} bytes up to {end:?}"))),
+    }
 }

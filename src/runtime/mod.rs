@@ -7,6 +7,9 @@ pub mod explicit;
 #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code, reason = "the host is never lost"))]
 pub mod health;
 pub mod host;
+pub mod mapping;
+pub mod owned_bytes;
+pub mod pinned;
 pub mod pool;
 pub mod uses;
 

@@ -200,6 +200,11 @@ impl Block {
         &self.uses
     }
 
+    /// True where [`Pool::adopt`] made it.
+    pub fn is_adopted(&self) -> bool {
+        !self.is_pooled
+    }
+
     /// Takes the memory out of a block that [`Pool::adopt`] made, in order after all uses of it.
     pub fn into_memory(mut self) -> Result<Box<dyn Memory>> {
         self.end_uses();

@@ -34,8 +34,16 @@ mod gather;
 
 mod statistics;
 
+mod device_lost;
+mod launch;
 mod layouts;
+
+mod module;
+
 mod properties;
 
 mod poclcount;
+mod recorded_launches;
 mod source_functions;
+
+mod queues;

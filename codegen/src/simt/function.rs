@@ -96,6 +96,11 @@ impl Function {
         Self(definition)
     }
 
+    /// What it is.
+    pub fn definition(self) -> &'static Definition {
+        self.0
+    }
+
     /// The name, for as long as the process lives.
     pub fn name(self) -> &'static str {
         &self.0.name
@@ -110,11 +115,6 @@ impl Function {
         self.0.result == Some(result)
             && self.0.params.len() == params.len()
             && self.0.params.iter().zip(params).all(takes)
-    }
-
-    /// What it is.
-    pub fn definition(self) -> &'static Definition {
-        self.0
     }
 
     /// A number that no other function of this process has.

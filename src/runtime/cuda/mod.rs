@@ -15,11 +15,13 @@ mod mark;
 mod memory;
 mod modules;
 mod nvrtc;
+mod pinned;
 mod program;
 mod queue;
 mod queues;
 mod raw_module;
 mod staging;
+mod transfer;
 
 #[cfg(test)]
 mod tests;

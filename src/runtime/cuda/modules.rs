@@ -145,6 +145,13 @@ impl Modules for CudaRuntime {
         Ok(u32::try_from(groups).unwrap_or(0))
     }
 
+    fn threads_per_unit(&self) -> Option<u32> {
+        let which = DeviceAttribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        // SAFETY: the device came from cuDeviceGet.
+        let most = unsafe { result::device::get_attribute(self.handles.device, which) }.ok()?;
+        u32::try_from(most).ok()
+    }
+
     fn suggested_threads(&self, kernel: &dyn RawKernel) -> Result<u32> {
         let own = CudaKernel::of(kernel, &self.handles)?;
         self.handles.bind()?;

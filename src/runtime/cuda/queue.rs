@@ -53,7 +53,9 @@ impl CudaQueue {
         self.handles.bind()?;
         // SAFETY: the stream lives as long as this value or its handles.
         unsafe { stream::synchronize(self.stream) }
-            .map_err(|error| fault::driver(&self.handles.name, "cuStreamSynchronize", error))
+            .map_err(|error| fault::driver(&self.handles.name, "cuStreamSynchronize", error))?;
+        self.handles.health.waited(self.stream.addr());
+        Ok(())
     }
 }
 

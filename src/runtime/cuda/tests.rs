@@ -197,8 +197,11 @@ fn memory_of_another_runtime_is_refused_and_outlives_its_own() {
 
 /// NVRTC needs no device, so its half is tested on machines without one too.
 mod compiler {
-    use super::super::nvrtc::{Release, Target, compile};
+    use lazuli_codegen::Dialect;
+
+    use super::super::nvrtc::{Compiled, Release, Target, compile, compile_with};
     use super::*;
+    use crate::module::{Language, Text, with_source_lines};
 
     fn found() -> bool {
         match libraries::require_nvrtc() {
@@ -259,5 +262,71 @@ mod compiler {
         }
         let log = image("\n\n__global__ void scale() { unheard_of(); }", 90, false).unwrap_err();
         assert!(log.contains("scale.cu(3)") && log.contains("unheard_of") && log.contains("--fmad=false"), "{log}");
+    }
+
+    /// A module's source as NVRTC is given it, for a GPU that is not here.
+    fn module(source: &str, language: Language, is_extern_c: bool, expressions: &[&str]) -> Result<Compiled, String> {
+        let text = Text {
+            name: "module.cu",
+            source,
+            language,
+            dialect: Dialect::CudaC,
+            defines: &[("LIMIT".into(), "10".into())],
+            is_extern_c,
+            has_f64: true,
+        };
+        let options = ["--gpu-architecture=compute_90".to_string()];
+        let expressions: Vec<String> = expressions.iter().map(|expression| expression.to_string()).collect();
+        compile_with(&text.assemble(), "module.cu", &options, false, &expressions)
+            .map_err(|failure| with_source_lines(&failure.log, "module.cu", source))
+    }
+
+    fn ptx(compiled: Compiled) -> String {
+        String::from_utf8(compiled.image).unwrap()
+    }
+
+    #[test]
+    fn the_portable_words_are_cuda_c() {
+        if !found() {
+            return;
+        }
+        let words = include_str!("../../../tests/suite/words.c");
+        let compiled = ptx(module(words, Language::Portable, true, &[]).unwrap_or_else(|log| panic!("{log}")));
+        for kernel in ["where", "reversed", "reversed_any", "counted", "paired"] {
+            assert!(compiled.contains(&format!(".entry {kernel}(")), "{kernel}");
+        }
+        assert!(compiled.contains(".extern .shared"), "the array whose length the launch sets");
+    }
+
+    #[test]
+    fn kernels_keep_their_names_and_templates_are_named_by_expressions() {
+        if !found() {
+            return;
+        }
+        let plain = "__global__ void fill(float *x) { x[0] = LIMIT; }";
+        assert!(ptx(module(plain, Language::CudaC, true, &[]).unwrap()).contains(".entry fill("));
+        assert!(!ptx(module(plain, Language::CudaC, false, &[]).unwrap()).contains(".entry fill("));
+        let template = "template <typename T> __global__ void fill(T *x) { x[0] = LIMIT; }";
+        let compiled = module(template, Language::CudaC, false, &["fill<float>", "fill<int>"]).unwrap();
+        let lowered = compiled.lowered.clone();
+        let text = ptx(compiled);
+        assert_eq!(lowered.len(), 2);
+        assert!(lowered.iter().all(|name| text.contains(&format!(".entry {name}("))), "{lowered:?}");
+    }
+
+    #[test]
+    fn a_misspelt_module_is_told_by_its_own_lines() {
+        if !found() {
+            return;
+        }
+        let source = "// The first line.\n__global__ void fill(float *x) {\n    x[0] = mispelt;\n}";
+        for (language, source) in [
+            (Language::CudaC, source.to_string()),
+            (Language::Portable, source.replace("__global__ void", "KERNEL").replace("float", "f32")),
+        ] {
+            let Err(log) = module(&source, language, true, &[]) else { panic!("it compiled") };
+            assert!(log.contains("module.cu(3): error") && log.contains("x[0] = mispelt;"), "{log}");
+            assert_eq!(log.matches("x[0] = mispelt;").count(), 1, "{log}");
+        }
     }
 }

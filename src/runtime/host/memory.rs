@@ -7,6 +7,8 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::runtime::Memory;
+use crate::runtime::explicit::HostBytes;
+use crate::runtime::owned_bytes::OwnedBytes;
 
 /// A cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
@@ -25,6 +27,9 @@ const LARGE_BYTES: usize = 64 << 20;
 pub struct HostMemory {
     data: NonNull<u8>,
     layout: Layout,
+    is_adopted: bool,
+    /// Whose memory it is, where it was adopted and not yet asked back.
+    owner: Option<OwnedBytes>,
 }
 
 // SAFETY: the memory belongs to this value. Who reads and who writes it at a time is ordered by the engine, as for the
@@ -61,7 +66,27 @@ impl HostMemory {
             let _ =
                 unsafe { rustix::mm::madvise(data.as_ptr().cast(), whole_pages, rustix::mm::Advice::LinuxHugepage) };
         }
-        Ok(Self { data, layout })
+        Ok(Self { data, layout, is_adopted: false, owner: None })
+    }
+
+    /// The same, all zero.
+    pub fn zeroed(bytes: usize) -> Result<Self> {
+        let memory = Self::allocate(bytes)?;
+        // SAFETY: the block was just allocated and is this long.
+        unsafe { memory.data().write_bytes(0, memory.layout.size()) };
+        Ok(memory)
+    }
+
+    /// Memory that is another's until it is asked back.
+    pub fn adopt(owner: OwnedBytes) -> Result<Self> {
+        let layout = Layout::from_size_align(owner.bytes(), 1).map_err(|error| Error::Internal(error.to_string()))?;
+        let data = NonNull::new(owner.data()).ok_or_else(|| Error::Internal("elements at no address".into()))?;
+        Ok(Self { data, layout, is_adopted: true, owner: Some(owner) })
+    }
+
+    /// Gives adopted memory back; none where it was allocated here.
+    pub fn give_up(mut self) -> Option<OwnedBytes> {
+        self.owner.take()
     }
 
     /// The first byte.
@@ -72,8 +97,17 @@ impl HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
+        if self.is_adopted {
+            return;
+        }
         // SAFETY: allocated with this layout, and freed once.
         unsafe { std::alloc::dealloc(self.data.as_ptr(), self.layout) }
+    }
+}
+
+impl HostBytes for HostMemory {
+    fn data(&self) -> *mut u8 {
+        self.data.as_ptr()
     }
 }
 

@@ -59,7 +59,7 @@ impl OpenClMark {
 
     fn status(&self) -> Result<cl_int> {
         let status = get_event_info(self.event, CL_EVENT_COMMAND_EXECUTION_STATUS);
-        status.map(|status| status.to_int()).map_err(|code| fault::driver(&self.handles.name, "clGetEventInfo", code))
+        status.map(|status| status.to_int()).map_err(|code| self.handles.wait_fault("clGetEventInfo", code))
     }
 
     /// The time at which it was reached; none where the queue keeps no times.
@@ -76,13 +76,14 @@ impl Mark for OpenClMark {
     fn is_done(&self) -> Result<bool> {
         match self.status()? {
             0 => Ok(true),
-            fault if fault < 0 => Err(fault::driver(&self.handles.name, "a command before an event", fault)),
+            fault if fault < 0 => Err(self.handles.wait_fault("a command before an event", fault)),
             _ => Ok(false),
         }
     }
 
     fn wait(&self) -> Result<()> {
-        wait_for_events(&[self.event]).map_err(|code| fault::driver(&self.handles.name, "clWaitForEvents", code))
+        self.handles.alive()?;
+        wait_for_events(&[self.event]).map_err(|code| self.handles.wait_fault("clWaitForEvents", code))
     }
 
     fn nanoseconds_since(&self, earlier: &dyn Mark) -> Result<Option<i64>> {

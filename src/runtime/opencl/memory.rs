@@ -9,16 +9,18 @@ use opencl3::command_queue::{enqueue_fill_buffer, enqueue_read_buffer, enqueue_w
 use opencl3::error_codes::CL_MISALIGNED_SUB_BUFFER_OFFSET;
 use opencl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, release_event, wait_for_events};
 use opencl3::memory::{
-    CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, create_buffer, create_sub_buffer,
-    release_mem_object,
+    CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, create_buffer,
+    create_sub_buffer, release_mem_object,
 };
-use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_buffer_region, cl_event, cl_mem};
+use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_buffer_region, cl_event, cl_mem, cl_mem_flags};
 
 use super::fault;
 use super::handles::Handles;
+use super::mapping::OpenClMapping;
 use super::platform::Limits;
 use crate::error::{Error, Result};
 use crate::runtime::host::HostMemory;
+use crate::runtime::owned_bytes::OwnedBytes;
 use crate::runtime::{Download, Memory};
 
 /// One buffer. The driver keeps a freed buffer until the commands that use it are done.
@@ -40,28 +42,45 @@ impl OpenClMemory {
     /// Asks for memory. Drivers that put off backing a buffer would accept more than the device has, and fail at its first
     /// use, so what cannot fit is refused here.
     pub(super) fn new(handles: &Arc<Handles>, bytes: usize, limits: &Limits) -> Result<Self> {
-        let (max_bytes, global_bytes) = (limits.facts.max_allocation_bytes, limits.global_memory_bytes);
-        let live = handles.live_bytes.load(Ordering::Relaxed);
-        let refuse = |message: String| Error::OutOfMemory {
-            device: handles.name.clone(),
-            bytes: bytes as u64,
-            live_bytes: live,
-            message,
-        };
-        if bytes as u64 > max_bytes {
-            return Err(refuse(format!("one allocation may be {max_bytes} bytes at most")));
-        }
-        if (bytes as u64).saturating_add(live) > global_bytes {
-            return Err(refuse(format!("the device has {global_bytes} bytes")));
-        }
+        refuse_excess(handles, bytes, limits)?;
         let host = match limits.facts.is_cpu {
             // Whole cache lines, which drivers ask for before they use host memory as it is.
-            true => Some(HostMemory::allocate(bytes.next_multiple_of(64)).map_err(|error| refuse(error.to_string()))?),
+            true => Some(
+                HostMemory::allocate(bytes.next_multiple_of(64))
+                    .map_err(|error| out_of_memory(handles, bytes, error.to_string()))?,
+            ),
             false => None,
         };
+        Self::create(handles, bytes, host, 0)
+    }
+
+    /// Asks for memory that the host reaches fast.
+    pub(super) fn reachable(handles: &Arc<Handles>, bytes: usize, limits: &Limits) -> Result<Self> {
+        refuse_excess(handles, bytes, limits)?;
+        Self::create(handles, bytes, None, CL_MEM_ALLOC_HOST_PTR)
+    }
+
+    /// Memory of the host, used in place.
+    pub(super) fn adopt(handles: &Arc<Handles>, owned: OwnedBytes) -> Result<Self> {
+        let bytes = owned.bytes();
+        Self::create(handles, bytes, Some(HostMemory::adopt(owned)?), 0)
+    }
+
+    /// The adopted memory again, with what the device wrote; none where it was not adopted.
+    pub(super) fn give_up(mut self) -> Result<Option<OwnedBytes>> {
+        // A driver may keep a copy of its own; mapping brings the host's up to date.
+        let (queue, handles) = (self.handles.queue, self.handles.clone());
+        let mut mapping = OpenClMapping::new(&handles, queue, &self, 0, self.bytes, false)?;
+        mapping.unmap(queue)?;
+        handles.synchronize()?;
+        Ok(self.host.take().and_then(HostMemory::give_up))
+    }
+
+    fn create(handles: &Arc<Handles>, bytes: usize, host: Option<HostMemory>, kind: cl_mem_flags) -> Result<Self> {
+        let live = handles.live_bytes.load(Ordering::Relaxed);
         let (flags, data) = match &host {
             Some(host) => (CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host.data().cast()),
-            None => (CL_MEM_READ_WRITE, ptr::null_mut()),
+            None => (CL_MEM_READ_WRITE | kind, ptr::null_mut()),
         };
         // SAFETY: the context lives as long as `handles`. Where a host pointer is given, its flag is, and the memory is as
         // long as the buffer and outlives it.
@@ -176,12 +195,29 @@ impl OpenClMemory {
         Ok(pending)
     }
 
-    fn check(&self, what: &str, offset: usize, bytes: usize) -> Result<()> {
+    pub(super) fn check(&self, what: &str, offset: usize, bytes: usize) -> Result<()> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(()),
             _ => Err(Error::Internal(format!("{what} of {bytes} bytes at {offset} in memory of {} bytes", self.bytes))),
         }
     }
+}
+
+fn out_of_memory(handles: &Handles, bytes: usize, message: String) -> Error {
+    let live_bytes = handles.live_bytes.load(Ordering::Relaxed);
+    Error::OutOfMemory { device: handles.name.clone(), bytes: bytes as u64, live_bytes, message }
+}
+
+/// Refuses more bytes than the device can give at once or has left.
+fn refuse_excess(handles: &Handles, bytes: usize, limits: &Limits) -> Result<()> {
+    let (max_bytes, global_bytes) = (limits.facts.max_allocation_bytes, limits.global_memory_bytes);
+    if bytes as u64 > max_bytes {
+        return Err(out_of_memory(handles, bytes, format!("one allocation may be {max_bytes} bytes at most")));
+    }
+    if (bytes as u64).saturating_add(handles.live_bytes.load(Ordering::Relaxed)) > global_bytes {
+        return Err(out_of_memory(handles, bytes, format!("the device has {global_bytes} bytes")));
+    }
+    Ok(())
 }
 
 impl Memory for OpenClMemory {

@@ -6,6 +6,7 @@
 mod fault;
 mod handles;
 mod launch;
+mod mapping;
 mod mark;
 mod memory;
 mod modules;

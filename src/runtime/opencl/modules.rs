@@ -86,18 +86,15 @@ impl Modules for OpenClRuntime {
         }
         let shape = self.shape(kernel, grid, arguments)?;
         let (_, parameters) = kernel.told();
-        // An array of a kernel in Rust whose length the launch sets is the parameter after all others.
-        let is_dynamic = grid.local_bytes > 0 && parameters.len() == arguments.len() + 1;
-        let takes = parameters.len() - usize::from(is_dynamic);
-        if takes != arguments.len() {
-            return Err(refused(kernel, format!("it takes {takes} arguments and was given {}", arguments.len())));
+        if parameters.len() != arguments.len() {
+            let (takes, given) = (parameters.len(), arguments.len());
+            return Err(refused(kernel, format!("it takes {takes} arguments and was given {given}")));
         }
-        let dynamic = is_dynamic.then_some(RawArg::Local(grid.local_bytes as usize));
         let locked = kernel.lock();
         let mut bytes = 0;
         // A kernel does not keep its arguments alive; the command that is made of it does.
         let mut parts = Vec::new();
-        for (number, argument) in arguments.iter().chain(&dynamic).enumerate() {
+        for (number, argument) in arguments.iter().enumerate() {
             // Sets one argument. SAFETY, for all three: the kernel lives and is locked, the value is readable for its length,
             // and the driver copies it.
             let set = |length, value: *const c_void| {
@@ -185,7 +182,8 @@ impl OpenClRuntime {
             return Err(refused(kernel, format!("a group of {group:?} threads, and 1 to {most} in all are allowed")));
         }
         let local = |argument: &RawArg| if let RawArg::Local(bytes) = argument { *bytes as u64 } else { 0 };
-        let dynamic = arguments.iter().map(local).fold(u64::from(grid.local_bytes), u64::saturating_add);
+        // All of it is in arguments; the grid only says it again.
+        let dynamic = arguments.iter().map(local).fold(0, u64::saturating_add);
         let (declared, most) = (attributes.local_bytes, u64::from(self.limits.facts.local_memory_bytes));
         if dynamic > most.saturating_sub(declared) {
             let what = format!(

@@ -147,6 +147,8 @@ pub(super) struct Limits {
     pub(super) offset_alignment: usize,
     /// Options of every build.
     pub(super) options: String,
+    /// Whether the driver takes a look at binaries before it trusts them. PoCL crashes on one that is cut off.
+    pub(super) checks_binaries: bool,
     /// Whether the driver builds several programs at once.
     pub(super) builds_in_parallel: bool,
 }
@@ -183,6 +185,7 @@ pub(super) fn limits(listed: &Listed) -> Result<Limits, ClError> {
         // The driver counts in bits.
         offset_alignment: (device.mem_base_addr_align()? as usize / 8).max(1),
         options,
+        checks_binaries: listed.platform_name.trim() != POCL,
         builds_in_parallel: listed.platform_name.trim() != POCL,
     })
 }

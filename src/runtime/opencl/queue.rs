@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, create_command_queue, finish, flush, release_command_queue};
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, finish, release_command_queue};
 use opencl3::types::{cl_command_queue, cl_event, cl_int};
 
 use super::fault;
@@ -37,7 +37,9 @@ impl OpenClQueue {
             reason = "the newer call is missing from OpenCL 1.2 drivers, and this one is in all of them"
         )]
         // SAFETY: the context was made of this device, and lives as long as the handles.
-        let queue = unsafe { create_command_queue(handles.context, handles.device, CL_QUEUE_PROFILING_ENABLE) };
+        let queue = unsafe {
+            opencl3::command_queue::create_command_queue(handles.context, handles.device, CL_QUEUE_PROFILING_ENABLE)
+        };
         let queue = queue.map_err(|code| fault::driver(&handles.name, "clCreateCommandQueue", code))?;
         Ok(Self { queue, handles: handles.clone(), is_own: true })
     }
@@ -59,12 +61,15 @@ impl OpenClQueue {
 
     /// Hands what was submitted to the device.
     pub(super) fn flush(&self) -> Result<()> {
-        flush(self.queue).map_err(|code| fault::driver(&self.handles.name, "clFlush", code))
+        self.handles.flush_queue(self.queue)
     }
 
     /// Waits until all that was submitted is done.
     pub(super) fn finish(&self) -> Result<()> {
-        finish(self.queue).map_err(|code| fault::driver(&self.handles.name, "clFinish", code))
+        self.handles.alive()?;
+        finish(self.queue).map_err(|code| self.handles.wait_fault("clFinish", code))?;
+        self.handles.health.waited(self.queue.addr());
+        Ok(())
     }
 }
 
@@ -76,7 +81,9 @@ impl Drop for OpenClQueue {
             return;
         }
         // SAFETY: made by `new` with one reference. Releasing flushes, and the driver keeps the queue until it is empty.
-        if let Err(code) = unsafe { release_command_queue(self.queue) } {
+        if let Err(code) = unsafe { release_command_queue(self.queue) }
+            && !self.handles.health.is_lost()
+        {
             tracing::warn!(device = %self.handles.name, "clReleaseCommandQueue gave {}", fault::text(code));
         }
     }

@@ -56,6 +56,8 @@ impl OpenClModule {
         let source = match *code {
             ModuleCode::Source(source) => source,
             ModuleCode::Binary(binary) => {
+                let binary = unsealed(binary, limits.checks_binaries)
+                    .map_err(|what| Error::HostData { op: "Module::from_binary", what })?;
                 let program = Program::from_binary(handles, name, "", &text, binary)?;
                 return Ok(made(None, program, false));
             }
@@ -110,11 +112,12 @@ impl RawModule for OpenClModule {
     }
 
     fn binary(&self) -> Result<Vec<u8>> {
-        self.program.binary().map_err(|why| Error::Driver {
+        let binary = self.program.binary().map_err(|why| Error::Driver {
             device: self.handles.name.clone(),
             call: format!("reading the binary of {}", self.name),
             message: why,
-        })
+        })?;
+        Ok(sealed(binary))
     }
 
     fn is_from_disk(&self) -> bool {
@@ -219,4 +222,46 @@ fn parameter(kernel: &Kernel, index: u32) -> RawParam {
     });
     let bytes = (kind == Some(RawParamKind::Pointer)).then_some(size_of::<u64>());
     RawParam { bytes, kind, type_name: text(CL_KERNEL_ARG_TYPE_NAME), name: text(CL_KERNEL_ARG_NAME) }
+}
+
+/// What stands between the driver's binary and its checksum.
+const SEAL: &[u8; 8] = b"lazuli\0b";
+
+/// A driver's binary with a checksum behind it: some drivers take a damaged one without a look, and crash.
+fn sealed(mut binary: Vec<u8>) -> Vec<u8> {
+    let checksum = blake3::hash(&binary);
+    binary.extend_from_slice(SEAL);
+    binary.extend_from_slice(checksum.as_bytes());
+    binary
+}
+
+/// The driver's binary, if its checksum is right; without one, if the driver looks at what it is given.
+fn unsealed(binary: &[u8], is_checked_by_driver: bool) -> Result<&[u8], String> {
+    let parts = binary.split_last_chunk::<{ blake3::OUT_LEN }>();
+    let sealed = parts.and_then(|(rest, checksum)| Some((rest.strip_suffix(SEAL)?, checksum)));
+    match sealed {
+        Some((binary, checksum)) if blake3::hash(binary).as_bytes() == checksum => Ok(binary),
+        Some(_) => Err(format!("{} bytes whose checksum is wrong", binary.len())),
+        None if is_checked_by_driver && !binary.is_empty() => Ok(binary),
+        None => Err(format!("{} bytes that `Module::binary` did not give", binary.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{sealed, unsealed};
+
+    #[test]
+    fn a_binary_that_was_damaged_never_reaches_a_driver_that_trusts_it() {
+        let kept = sealed(b"code".to_vec());
+        assert_eq!(unsealed(&kept, false), Ok(&b"code"[..]));
+        let mut damaged = kept.clone();
+        damaged[1] ^= 1;
+        for binary in [&damaged[..], &kept[..20], &kept[1..], b"code", b""] {
+            assert!(unsealed(binary, false).is_err());
+        }
+        assert!(unsealed(&damaged, true).is_err());
+        assert_eq!(unsealed(b"code", true), Ok(&b"code"[..]), "another tool's");
+        assert!(unsealed(b"", true).is_err());
+    }
 }

@@ -1,0 +1,11 @@
+//! What became of a kernel written in Rust.
+
+use crate::device::Device;
+use crate::error::Result;
+use crate::launch::{KernelDefinition, RustSource};
+
+/// The text that the device's compiler sees, or the host's printed form.
+#[doc(hidden)]
+pub fn source<K: KernelDefinition>(device: &Device) -> Result<String> {
+    RustSource::of::<K>().source(device)
+}
