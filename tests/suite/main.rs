@@ -28,6 +28,8 @@ mod values;
 
 mod reductions;
 
+mod rust_launch;
+
 mod rows;
 
 mod gather;
@@ -42,6 +44,7 @@ mod module;
 
 mod properties;
 
+mod functions;
 mod poclcount;
 
 #[macro_use]
@@ -49,4 +52,5 @@ mod rust_kernels;
 mod recorded_launches;
 mod source_functions;
 
+mod buffer;
 mod queues;
