@@ -122,6 +122,7 @@ mod walk;
 
 mod value;
 
+mod fold;
 mod operators;
 
 mod number_methods;
