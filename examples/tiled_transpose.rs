@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("device: {device}; {rows} x {columns} elements");
 
     let x = device.arange::<f32>(0.0, (rows * columns) as f32, 1.0);
-    lazuli::eval(&x)?;
+    lazuli::eval((&x,))?;
     let groups = (columns.div_ceil(TILE), rows.div_ceil(TILE));
     let mut y = device.zeros::<f32>([columns, rows]);
     let mut z = device.zeros::<f32>([columns, rows]);

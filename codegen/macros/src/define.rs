@@ -139,6 +139,14 @@ impl Items<'_> {
                 pub fn source(device: &::lazuli::Device) -> ::lazuli::Result<::lazuli::kernel::build::String> {
                     ::lazuli::kernel::build::source::<Self>(device)
                 }
+
+                /// What the device's compiler tells of the kernel: registers, memory of a group, the most threads.
+                ///
+                /// Errors: as `source`; `Unsupported` where the device tells nothing.
+                #[allow(dead_code)]
+                pub fn attributes(device: &::lazuli::Device) -> ::lazuli::Result<::lazuli::KernelAttributes> {
+                    ::lazuli::kernel::build::attributes::<Self>(device)
+                }
             }
         }
     }
