@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The first launch of each compiles it.
     naive(&x, &mut y, rows, columns).launch(groups, (TILE, TILE))?;
     tiled(&x, &mut z, rows, columns).launch(groups, (TILE, ROWS))?;
-    let right = x.reshape([rows, columns]).transpose().get()?;
+    let right = x.reshape([rows, columns]).t().get()?;
     for (name, ours) in [("naive", y.get()?), ("tiled", z.get()?)] {
         if ours != right {
             return Err(format!("{name}: the result is not the transpose").into());
