@@ -94,7 +94,7 @@ impl<T: KernelInteger> Value<T> {
     /// How many bits are set.
     #[must_use]
     pub fn count_ones(self) -> Value<u32> {
-        cast(count(self.as_bits()))
+        cast(count(self.low_bits()))
     }
 
     /// How many bits are not set.
@@ -106,7 +106,7 @@ impl<T: KernelInteger> Value<T> {
     /// How many bits above the highest one set; the width for 0.
     #[must_use]
     pub fn leading_zeros(self) -> Value<u32> {
-        let mut bits = self.as_bits();
+        let mut bits = self.low_bits();
         for distance in [1u32, 2, 4, 8, 16, 32] {
             bits = bits.once();
             bits = or(bits.clone(), shr(bits, lit(distance)));
@@ -117,7 +117,7 @@ impl<T: KernelInteger> Value<T> {
     /// How many bits below the lowest one set; the width for 0.
     #[must_use]
     pub fn trailing_zeros(self) -> Value<u32> {
-        let mut bits = self.as_bits();
+        let mut bits = self.low_bits();
         if width(T::DTYPE) < 64 {
             bits = or(bits, lit(1u64 << width(T::DTYPE)));
         }
@@ -140,7 +140,7 @@ impl<T: KernelInteger> Value<T> {
     }
 
     /// The bits in the low ones of an u64.
-    fn as_bits(self) -> Value<u64> {
+    fn low_bits(self) -> Value<u64> {
         let of = unsigned(T::DTYPE);
         let bits = convert(of, T::DTYPE, self.into_expr());
         Value::of(convert(DType::U64, of, bits))
@@ -152,7 +152,7 @@ impl<T: KernelInteger> Value<T> {
         // A shift by the whole width leaves nothing, so that 0 is no special case.
         let rest = sub(lit(bits), count.clone());
         let (up, down) = if down { (rest, count) } else { (count, rest) };
-        let x = self.as_bits().once();
+        let x = self.low_bits().once();
         let moved = or(shl(x.clone(), up), shr(x, down));
         Value::of(convert(T::DTYPE, DType::U64, moved.into_expr()))
     }

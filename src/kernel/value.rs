@@ -195,6 +195,32 @@ impl<T: KernelScalar> Merge for Value<T> {
     }
 }
 
+impl Readable for () {
+    type Value = ();
+
+    fn read(&self) {}
+}
+
+impl Assignable for () {
+    type Value = ();
+
+    fn set(&mut self, (): ()) {}
+}
+
+impl Bind for () {
+    type Local = ();
+
+    fn bind(self, _: &'static str) {}
+}
+
+impl Merge for () {
+    fn exprs(self) -> Vec<(DType, Expr)> {
+        Vec::new()
+    }
+
+    fn from_exprs(_: &mut dyn Iterator<Item = Expr>) {}
+}
+
 macro_rules! tuples {
     ($(($($name:ident $at:tt),*))+) => { $(
         impl<$($name: Readable),*> Readable for ($($name,)*) {
@@ -207,8 +233,6 @@ macro_rules! tuples {
 
         impl<$($name: Assignable),*> Assignable for ($($name,)*) {
             type Value = ($($name::Value,)*);
-
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn set(&mut self, value: Self::Value) {
                 $(self.$at.set(value.$at);)*
             }
@@ -216,9 +240,6 @@ macro_rules! tuples {
 
         impl<$($name: Bind),*> Bind for ($($name,)*) {
             type Local = ($($name::Local,)*);
-
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
-            #[allow(clippy::unused_unit, reason = "the empty tuple has no parts")]
             fn bind(self, name: &'static str) -> Self::Local {
                 ($(self.$at.bind(name),)*)
             }
@@ -226,14 +247,10 @@ macro_rules! tuples {
 
         impl<$($name: Merge),*> Merge for ($($name,)*) {
             fn exprs(self) -> Vec<(DType, Expr)> {
-                #[allow(unused_mut, reason = "the empty tuple has no parts")]
                 let mut exprs = Vec::new();
                 $(exprs.extend(self.$at.exprs());)*
                 exprs
             }
-
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
-            #[allow(clippy::unused_unit, reason = "the empty tuple has no parts")]
             fn from_exprs(exprs: &mut dyn Iterator<Item = Expr>) -> Self {
                 ($($name::from_exprs(exprs),)*)
             }
@@ -242,7 +259,6 @@ macro_rules! tuples {
 }
 
 tuples! {
-    ()
     (A 0)
     (A 0, B 1)
     (A 0, B 1, C 2)

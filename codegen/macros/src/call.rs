@@ -71,11 +71,11 @@ impl Translator<'_> {
     pub fn method_call(&mut self, call: &ExprMethodCall) -> TokenStream {
         let (method, span) = (&call.method, call.method.span());
         let name = method.to_string();
-        if let ("len" | "is_empty", true) = (name.as_str(), call.args.is_empty()) {
-            if let Some(receiver) = self.variable(&call.receiver) {
-                let asked = builder(span, &name);
-                return quote_spanned!(span=> #asked(&#receiver));
-            }
+        if let ("len" | "is_empty", true) = (name.as_str(), call.args.is_empty())
+            && let Some(receiver) = self.variable(&call.receiver)
+        {
+            let asked = builder(span, &name);
+            return quote_spanned!(span=> #asked(&#receiver));
         }
         let receiver = self.expr(&call.receiver);
         if let Some(instead) = instead_of_method(&name) {

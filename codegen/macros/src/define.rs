@@ -36,10 +36,10 @@ pub fn define(kind: Kind, function: &ItemFn) -> TokenStream {
     let mut translator = Translator::new(signature.name, signature.result, types);
     // Also those whose type is refused, so that each mistake is told once.
     for input in &function.sig.inputs {
-        if let FnArg::Typed(PatType { pat, .. }) = input {
-            if let Pat::Ident(ident) = &**pat {
-                translator.declare(&ident.ident);
-            }
+        if let FnArg::Typed(PatType { pat, .. }) = input
+            && let Pat::Ident(ident) = &**pat
+        {
+            translator.declare(&ident.ident);
         }
     }
     let params: TokenStream = signature.params.iter().map(param_of_body).collect();
@@ -342,12 +342,14 @@ impl Items<'_> {
     }
 
     fn generic_arguments(&self) -> Vec<&Ident> {
-        let name = |param| match param {
-            &GenericParam::Type(ref param) => Some(&param.ident),
-            GenericParam::Const(param) => Some(&param.ident),
-            GenericParam::Lifetime(_) => None,
-        };
-        self.signature.generics.params.iter().filter_map(name).collect()
+        let params = self.signature.generics.params.iter();
+        params
+            .filter_map(|param| match param {
+                GenericParam::Type(param) => Some(&param.ident),
+                GenericParam::Const(param) => Some(&param.ident),
+                GenericParam::Lifetime(_) => None,
+            })
+            .collect()
     }
 
     /// The generic parameters as they were written.
