@@ -108,8 +108,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// All of this is rounded as Rust rounds it, so that nothing may differ.
 fn check(what: &str, ours: &[f32], right: &[f32]) -> Result<(), String> {
-    match ours == right {
-        true => Ok(println!("{what}: all {} right", right.len())),
-        false => Err(format!("{what}: {ours:?} where {right:?} is right")),
+    if ours != right {
+        return Err(format!("{what}: {ours:?} where {right:?} is right"));
     }
+    println!("{what}: all {} right", right.len());
+    Ok(())
 }
