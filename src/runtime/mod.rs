@@ -20,6 +20,9 @@ pub mod cuda;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 
+#[cfg(test)]
+mod agreement;
+
 use std::any::Any;
 use std::sync::Arc;
 

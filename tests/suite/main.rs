@@ -44,8 +44,10 @@ mod module;
 
 mod properties;
 
+mod functions;
 mod poclcount;
 mod recorded_launches;
 mod source_functions;
 
+mod buffer;
 mod queues;

@@ -9,7 +9,7 @@ FN float within(float x, float low, float high) {
     return high < x ? high : at_least(x, low);
 }
 
-__kernel void clamp(
+__kernel void kernel_clamp(
     float low, float high, __global const float *restrict data, ulong data_len, __global float *restrict out,
     ulong out_len) {
     const ulong i = get_global_id(0);

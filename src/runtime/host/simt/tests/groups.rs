@@ -60,14 +60,12 @@ fn a_barrier_that_a_part_of_a_group_comes_to_is_an_error() {
         let mut found = vec![0u64; 64];
         run_with(&kernel, &line(2, 32), false, &mut [Given::Slice(&mut found)])
     };
-    let is_low = || less(Expr::Builtin(Builtin::ThreadIndex(0)), n(5));
     // Threads that have returned are not waited for.
     let returned = at_barrier(|_, _| {
         let is_low = less(Expr::Builtin(Builtin::ThreadIndex(0)), n(5));
         vec![when(is_low, vec![Stmt::Return(None)]), Stmt::Barrier]
     });
     returned.unwrap();
-    let _ = is_low;
     let divided =
         at_barrier(|_, _| vec![when(less(Expr::Builtin(Builtin::ThreadIndex(0)), n(5)), vec![Stmt::Barrier])]);
     let told = divided.unwrap_err().to_string();
