@@ -11,13 +11,17 @@ use crate::error::Result;
 use crate::evaluate;
 use crate::graph::Storage;
 use crate::graph::canonical::canonicalize;
-use crate::runtime::explicit::{Extent, HostBytes, Mark, Modules, Pitches, Queue, Queues, RawMapping};
-use crate::runtime::owned_bytes::OwnedBytes;
+use crate::runtime::explicit::{Modules, Queues};
+use crate::runtime::host::HostRuntime;
 use crate::runtime::{Executable, LaunchArgs, Memory, Runtime};
 use crate::{Array, Config, Device};
 
 /// A GPU to the stages before it: no kernel is emitted, and no launch does anything.
-struct Null(DeviceFacts);
+struct Null {
+    facts: DeviceFacts,
+    /// Its queues are the host's; nothing measured here comes by them.
+    host: HostRuntime,
+}
 
 struct NullMemory(usize);
 
@@ -35,83 +39,9 @@ impl Executable for NullExecutable {
     }
 }
 
-struct NullQueues;
-
-impl Queue for NullQueues {}
-
-impl Queues for NullQueues {
-    fn main_queue(&self) -> &dyn Queue {
-        self
-    }
-
-    fn new_queue(&self) -> Result<Arc<dyn Queue>> {
-        Ok(Arc::new(NullQueues))
-    }
-
-    fn synchronize_queue(&self, _: &dyn Queue) -> Result<()> {
-        Ok(())
-    }
-
-    fn record(&self, _: &dyn Queue, _: bool) -> Result<Arc<dyn Mark>> {
-        unreachable!("nothing here uses a second queue")
-    }
-
-    fn wait(&self, _: &dyn Queue, _: &dyn Mark) -> Result<()> {
-        unreachable!("nothing here uses a second queue")
-    }
-
-    fn copy(&self, _: &dyn Queue, _: (&dyn Memory, Pitches), _: (&dyn Memory, Pitches), _: Extent) -> Result<()> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    unsafe fn begin_write(
-        &self,
-        _: &dyn Queue,
-        _: (*const u8, Pitches),
-        _: (&dyn Memory, Pitches),
-        _: Extent,
-    ) -> Result<()> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    unsafe fn begin_read(
-        &self,
-        _: &dyn Queue,
-        _: (&dyn Memory, Pitches),
-        _: (*mut u8, Pitches),
-        _: Extent,
-    ) -> Result<()> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    fn fill(&self, _: &dyn Queue, _: &dyn Memory, _: usize, _: &[u8], _: usize) -> Result<()> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    fn allocate_pinned(&self, _: usize) -> Result<Box<dyn HostBytes>> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    fn adopts(&self) -> bool {
-        false
-    }
-
-    fn adopt(&self, _: OwnedBytes) -> Result<Box<dyn Memory>> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    fn give_up(&self, _: Box<dyn Memory>) -> Result<OwnedBytes> {
-        unreachable!("nothing here uses a buffer")
-    }
-
-    fn map(&self, _: &dyn Queue, _: &dyn Memory, _: usize, _: usize, _: bool) -> Result<Box<dyn RawMapping>> {
-        unreachable!("nothing here uses a buffer")
-    }
-}
-
 impl Runtime for Null {
     fn facts(&self) -> &DeviceFacts {
-        &self.0
+        &self.facts
     }
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
@@ -144,7 +74,7 @@ impl Runtime for Null {
     }
 
     fn queues(&self) -> &dyn Queues {
-        &NullQueues
+        self.host.queues()
     }
 
     fn modules(&self) -> &dyn Modules {
@@ -152,7 +82,7 @@ impl Runtime for Null {
     }
 }
 
-fn device() -> Device {
+fn device() -> Result<Device> {
     let facts = DeviceFacts {
         name: "null".into(),
         is_cpu: false,
@@ -165,7 +95,8 @@ fn device() -> Device {
         cooperation: lazuli_codegen::Cooperation::None,
         compiler: "none".into(),
     };
-    Device::new("null".into(), Arc::new(Null(facts)), Vec::new(), Config::default())
+    let runtime = Null { facts, host: HostRuntime::new() };
+    Ok(Device::new("null".into(), Arc::new(runtime), Vec::new(), Config::default()))
 }
 
 /// Operations that `chain10` records, constants left out.
@@ -194,7 +125,7 @@ fn nanoseconds(mut call: impl FnMut()) -> f64 {
 #[test]
 #[ignore = "prints times"]
 fn stages() -> Result<()> {
-    let device = device();
+    let device = device()?;
     let (a, b) = (device.from_slice(&[1.0f32; 1000])?, device.from_slice(&[2.0f32; 1000])?);
     let recorded = chain10(&a, &b);
     let roots = [recorded.node().clone()];

@@ -41,9 +41,7 @@ fn types_that_do_not_fit_are_refused() {
     refused("mul_add is not defined on u64", |_, _, _, _| {
         vec![when(less(Expr::MulAdd(Box::new([n(1), n(1), n(1)])), n(1)), vec![])]
     });
-    refused("a grid has no axis 3", |_, _, _, _| {
-        vec![when(less(Expr::Builtin(Builtin::GridSize(3)), n(1)), vec![])]
-    });
+    refused("a grid has no axis 3", |_, _, _, _| vec![when(less(Expr::Builtin(Builtin::GridSize(3)), n(1)), vec![])]);
 }
 
 #[test]
@@ -123,11 +121,7 @@ fn function(name: &str, statements: Vec<Stmt>) -> Function {
         name: name.to_owned(),
         params: vec![FunctionParam::Scalar { var: Var(0), name: "x", dtype: DType::F32 }],
         result: Some(DType::F32),
-        code: Code::Body(Body {
-            vars: vec![Variable { name: "x", dtype: DType::F32 }],
-            statements,
-            ..Body::default()
-        }),
+        code: Code::Body(Body { vars: vec![Variable { name: "x", dtype: DType::F32 }], statements, ..Body::default() }),
     })
 }
 
@@ -135,9 +129,7 @@ fn function(name: &str, statements: Vec<Stmt>) -> Function {
 fn functions_give_their_result_on_every_path() {
     let is_small = || less(Expr::Var(Var(0)), f32_of(1.0));
     let give = || Stmt::Return(Some(Expr::Var(Var(0))));
-    let call = |function, arguments| {
-        verify(&kernel(|_, _, _, v| vec![Stmt::Let(v, Expr::Call(function, arguments))]))
-    };
+    let call = |function, arguments| verify(&kernel(|_, _, _, v| vec![Stmt::Let(v, Expr::Call(function, arguments))]));
     let one = || vec![Argument::Value(f32_of(1.0))];
     let whole = [
         vec![give()],
@@ -190,9 +182,7 @@ fn functions_write_what_their_callers_may() {
             ..Body::default()
         }),
     });
-    refused("fills writes `x`, which is only read", |_, x, _, _| {
-        vec![Stmt::Call(fills, vec![Argument::Memory(x)])]
-    });
+    refused("fills writes `x`, which is only read", |_, x, _, _| vec![Stmt::Call(fills, vec![Argument::Memory(x)])]);
     refused("`to` of fills is not what `shared` is", |k, _, _, _| {
         let shared = k.array("shared", DType::F32, &[4], Space::Group);
         vec![Stmt::Call(fills, vec![Argument::Memory(shared)])]

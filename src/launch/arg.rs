@@ -301,7 +301,6 @@ impl<'a> IntoArg<'a> for Arg<'a> {
 ///
 /// ```
 /// #[derive(Clone, Copy, bytemuck::NoUninit)]
-/// # #[bytemuck(crate = "bytemuck")]
 /// #[repr(C)]
 /// struct Line {
 ///     slope: f32,

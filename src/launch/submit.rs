@@ -282,6 +282,9 @@ pub(super) fn submit(
         }
     }
     if let Some(length) = &length {
+        if takes_local(device) {
+            arguments.push(RawArg::Local(grid.local_bytes as usize));
+        }
         arguments.push(RawArg::Bytes(length));
     }
     if let Some(note) = &held {

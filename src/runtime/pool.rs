@@ -14,8 +14,9 @@ use crate::graph::Storage;
 /// Device memory handed out in blocks, over one runtime.
 ///
 /// Sizes are rounded up to an eighth of their power of two, so that arrays that grow a little reuse each other's blocks;
-/// a request takes the smallest free block that is not more than a quarter too large. The runtime's queue is in order, so
-/// a block may be handed out again while its last launch is still running.
+/// a request takes the smallest free block that is not more than a quarter too large. The runtime's main queue is in order, so
+/// a block may be handed out again while its last launch is still running. Where other queues use a block, the main queue waits
+/// for them, on the device, when it is dropped.
 pub struct Pool {
     device: String,
     runtime: Arc<dyn Runtime>,

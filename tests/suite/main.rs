@@ -28,6 +28,8 @@ mod values;
 
 mod reductions;
 
+mod rust_launch;
+
 mod rows;
 
 mod gather;
@@ -42,8 +44,10 @@ mod module;
 
 mod properties;
 
+mod functions;
 mod poclcount;
 mod recorded_launches;
 mod source_functions;
 
+mod buffer;
 mod queues;
