@@ -183,3 +183,14 @@ fn functions_return_by_lane() {
         assert_eq!(found, wanted, "{i}");
     }
 }
+
+#[test]
+fn expressions_may_nest_as_deep_as_any_runtime_takes() {
+    let mut k = Build::default();
+    let out = k.slice(DType::U64, true);
+    let deep = (0..390).fold(global(), |inner, _| add(inner, n(1)));
+    let store = k.store(out, [global()], deep);
+    let mut found = vec![0u64; 4];
+    run(&k.finish(vec![store]), &line(1, 4), &mut [Given::Slice(&mut found)]);
+    assert_eq!(found, [390, 391, 392, 393]);
+}
