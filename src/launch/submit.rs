@@ -282,13 +282,13 @@ pub(super) fn submit(
         }
     }
     if let Some(length) = &length {
-        if takes_local(device) {
-            arguments.push(RawArg::Local(grid.local_bytes as usize));
-        }
         arguments.push(RawArg::Bytes(length));
     }
     if let Some(note) = &held {
         arguments.push(RawArg::Memory(note.memory()?, 0));
+    }
+    if length.is_some() && takes_local(device) {
+        arguments.push(RawArg::Local(grid.local_bytes as usize));
     }
     let work = Work { device, queue: place.queue, after: place.after, reads: &reads, writes: &writes };
     let launch = |queue: &dyn crate::runtime::explicit::Queue| match is_empty {
