@@ -91,7 +91,8 @@ fn slices(kernel: &Kernel, mut state: u64) -> Vec<(Vec<u8>, u64)> {
                     half::f16::from_f32(((bits % 4096) as f32 - 2048.0) / 64.0).to_ne_bytes().to_vec()
                 }
                 // Small ones and large ones.
-                _ => (if bits % 2 == 0 { bits % 16 } else { bits << 20 ^ bits }).to_ne_bytes()[..dtype.size_bytes()]
+                _ => (if bits.is_multiple_of(2) { bits % 16 } else { bits << 20 ^ bits }).to_ne_bytes()
+                    [..dtype.size_bytes()]
                     .to_vec(),
             };
             ((0..length).flat_map(|_| element(next())).collect(), length)
