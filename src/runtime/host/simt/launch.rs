@@ -113,7 +113,7 @@ pub fn launch(kernel: &HostKernel, grid: &RawGrid, arguments: &[RawArg]) -> Resu
     let part = groups.div_ceil((rayon::current_num_threads() * PARTS) as u64).max(1);
     let run = |frame: &mut Frame, part_number: u64| {
         let start = part_number * part;
-        for group in start..(start + part).min(groups) {
+        for group in start..start.saturating_add(part).min(groups) {
             if !frame.is_stopped {
                 frame.run_group(group, &scalars);
             }
