@@ -5,6 +5,7 @@ mod random;
 
 use std::sync::Arc;
 
+use lazuli_codegen::DType;
 use lazuli_codegen::simt::ir::{Kernel, Param};
 use lazuli_codegen::simt::{NOTE_BYTES, verify};
 use proptest::prelude::*;
@@ -83,17 +84,21 @@ fn slices(kernel: &Kernel, mut state: u64) -> Vec<(Vec<u8>, u64)> {
     });
     lengths
         .map(|(dtype, length)| {
-            let element = |bits: u64| match dtype {
-                lazuli_codegen::DType::Bool => vec![(bits % 2) as u8],
+            let element = |bits: u64| {
                 // Numbers near 1, where most operations have something to do.
-                lazuli_codegen::DType::F32 => (((bits % 4096) as f32 - 2048.0) / 64.0).to_ne_bytes().to_vec(),
-                lazuli_codegen::DType::F16 => {
-                    half::f16::from_f32(((bits % 4096) as f32 - 2048.0) / 64.0).to_ne_bytes().to_vec()
+                let near = ((bits % 4096) as f32 - 2048.0) / 64.0;
+                match dtype {
+                    DType::Bool => vec![(bits % 2) as u8],
+                    DType::F16 => half::f16::from_f32(near).to_ne_bytes().to_vec(),
+                    DType::BF16 => half::bf16::from_f32(near).to_ne_bytes().to_vec(),
+                    DType::F32 => near.to_ne_bytes().to_vec(),
+                    DType::F64 => (f64::from(near) / 3.0).to_ne_bytes().to_vec(),
+                    // Small ones and large ones.
+                    _ => {
+                        let number = if bits.is_multiple_of(2) { bits % 16 } else { bits << 20 ^ bits };
+                        number.to_ne_bytes()[..dtype.size_bytes()].to_vec()
+                    }
                 }
-                // Small ones and large ones.
-                _ => (if bits.is_multiple_of(2) { bits % 16 } else { bits << 20 ^ bits }).to_ne_bytes()
-                    [..dtype.size_bytes()]
-                    .to_vec(),
             };
             ((0..length).flat_map(|_| element(next())).collect(), length)
         })
