@@ -9,22 +9,22 @@ use std::any::TypeId;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-use lazuli_codegen::simt::function::PointsTo;
 use lazuli_codegen::simt::ir::{Array, Body, Expr, Place, Site, Space, Stmt, Var, Variable};
 use lazuli_codegen::{DType, Scalar};
 
 use super::define::Params;
+use super::memory::MemoryKind;
 
 thread_local! {
     /// Innermost last: a device function is built while its caller is.
     static BUILDERS: RefCell<Vec<Builder>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What tells one function from another: its type, and where its memory parameters point.
+/// What tells one function from another: its type, and what its memory parameters are.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct FunctionKey {
     pub id: TypeId,
-    pub memory: Vec<PointsTo>,
+    pub memory: Vec<MemoryKind>,
 }
 
 /// A kernel or function, as far as it is built.

@@ -10,7 +10,7 @@ use lazuli_codegen::simt::function::{Code, Definition, FunctionParam, PointsTo};
 use lazuli_codegen::simt::ir::{Argument, Expr, Kernel, Memory, Param, Stmt};
 
 use super::builder::{self, FunctionKey, Scope};
-use super::memory::{ArrayMut, ArrayRef, ArrayType, Handle, Slice, SliceMut};
+use super::memory::{ArrayMut, ArrayRef, ArrayType, Extents, Handle, MemoryKind, Slice, SliceMut};
 use super::scalar::KernelScalar;
 use super::value::{Local, Value, never};
 use crate::error::{Error, Result};
@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 pub enum Params {
     /// Of a kernel.
     Kernel(Vec<Param>),
-    /// Of a function, and where the memory parameters that are still to come point.
-    Function(Vec<FunctionParam>, std::vec::IntoIter<PointsTo>),
+    /// Of a function, and what the memory parameters are that are still to come.
+    Function(Vec<FunctionParam>, std::vec::IntoIter<MemoryKind>),
 }
 
 impl Default for Params {
@@ -164,11 +164,11 @@ passed! {
 /// Calls a device function, which is built before unless it was for memory of the same kinds.
 #[doc(hidden)]
 pub fn call<D: 'static, G: Given>(name: &'static str, generics: &[String], passed: Vec<Passed>, body: fn()) -> G {
-    let place = |passed: &Passed| match passed {
+    let kind = |passed: &Passed| match passed {
         Passed::Value(_) => None,
-        Passed::Memory(handle) => Some(handle.place),
+        Passed::Memory(handle) => Some(handle.kind),
     };
-    let key = FunctionKey { id: TypeId::of::<D>(), memory: passed.iter().filter_map(place).collect() };
+    let key = FunctionKey { id: TypeId::of::<D>(), memory: passed.iter().filter_map(kind).collect() };
     match function_by_key(name, generics, key, G::dtype(), body) {
         Ok(function) => {
             let argument = |passed| match passed {
@@ -207,8 +207,8 @@ fn function_by_key(
     if builder::is_being_built(&key) {
         return Err(format!("device function {name} calls itself, directly or through others, which no device does"));
     }
-    let places = key.memory.clone().into_iter();
-    let scope = Scope::enter(name, Some(key.clone()), Params::Function(Vec::new(), places));
+    let kinds = key.memory.clone().into_iter();
+    let scope = Scope::enter(name, Some(key.clone()), Params::Function(Vec::new(), kinds));
     body();
     let (params, body) = scope.finish()?;
     let Params::Function(params, _) = params else { return Err(format!("{name} has a kernel's parameters")) };
@@ -232,41 +232,43 @@ pub fn scalar_param<T: KernelScalar>(name: &'static str) -> Local<T> {
 /// The next parameter, a `&[T]`.
 #[doc(hidden)]
 pub fn slice_param<T: KernelScalar>(name: &'static str) -> Slice<T> {
-    Slice::at(memory_param(name, T::DTYPE, None, false))
+    Slice::at(memory_param(name, T::DTYPE, false))
 }
 
 /// The next parameter, a `&mut [T]`.
 #[doc(hidden)]
 pub fn slice_mut_param<T: KernelScalar>(name: &'static str) -> SliceMut<T> {
-    SliceMut::at(memory_param(name, T::DTYPE, None, true))
+    SliceMut::at(memory_param(name, T::DTYPE, true))
 }
 
 /// The next parameter, a reference to an array.
 #[doc(hidden)]
 pub fn array_param<A: ArrayType>(name: &'static str) -> ArrayRef<A> {
-    ArrayRef::at(memory_param(name, A::Element::DTYPE, Some(A::dims()), false))
+    ArrayRef::at(memory_param(name, A::Element::DTYPE, false))
 }
 
 /// The next parameter, a `&mut` reference to an array.
 #[doc(hidden)]
 pub fn array_mut_param<A: ArrayType>(name: &'static str) -> ArrayMut<A> {
-    ArrayMut::at(memory_param(name, A::Element::DTYPE, Some(A::dims()), true))
+    ArrayMut::at(memory_param(name, A::Element::DTYPE, true))
 }
 
-fn memory_param(name: &'static str, dtype: DType, dims: Option<Vec<usize>>, is_mut: bool) -> Handle {
+fn memory_param(name: &'static str, dtype: DType, is_mut: bool) -> Handle {
+    let slice = MemoryKind { place: PointsTo::Global, extents: None };
     let at = builder::with(|builder| match &mut builder.params {
         Params::Kernel(params) => {
             params.push(Param::Slice { name, dtype, is_mut });
-            (params.len() - 1, PointsTo::Global)
+            (params.len() - 1, slice)
         }
-        Params::Function(params, places) => {
-            let place = places.next().unwrap_or(PointsTo::Global);
-            params.push(FunctionParam::Memory { name, dtype, dims, place, is_mut });
-            (params.len() - 1, place)
+        Params::Function(params, kinds) => {
+            let kind = kinds.next().unwrap_or(slice);
+            let dims = kind.extents.map(Extents::to_vec);
+            params.push(FunctionParam::Memory { name, dtype, dims, place: kind.place, is_mut });
+            (params.len() - 1, kind)
         }
     });
-    let (number, place) = at.unwrap_or((0, PointsTo::Global));
-    Handle { memory: Memory::Param(number as u32), place }
+    let (number, kind) = at.unwrap_or((0, slice));
+    Handle { memory: Memory::Param(number as u32), kind }
 }
 
 /// A generic argument that is a type, as names of kernels have it.

@@ -1,9 +1,10 @@
 //! Where a thread is, what its group shares, and where the group meets.
 
+use lazuli_codegen::simt::function::PointsTo;
 use lazuli_codegen::simt::ir::{Builtin, Expr, Memory, Space, Stmt};
 
 use super::builder;
-use super::memory::{ArrayType, Handle, LocalArray, SliceMut, new_array};
+use super::memory::{ArrayType, Handle, LocalArray, MemoryKind, SliceMut, new_array};
 use super::operators::{add, mul};
 use super::scalar::KernelScalar;
 use super::value::{Bind, Readable, Value};
@@ -128,7 +129,7 @@ pub fn shared<A: ArrayType>() -> LocalArray<A> {
 pub fn shared_dynamic<T: KernelScalar>() -> SliceMut<T> {
     in_kernels("shared_dynamic");
     let memory = Memory::Array(builder::array(T::DTYPE, Vec::new(), Space::Group));
-    SliceMut::at(Handle { memory, place: lazuli_codegen::simt::function::PointsTo::Group })
+    SliceMut::at(Handle { memory, kind: MemoryKind { place: PointsTo::Group, extents: None } })
 }
 
 /// Shared arrays are the kernel's.

@@ -17,7 +17,34 @@ use super::value::{Bind, Readable, Value, lit};
 #[derive(Clone, Copy)]
 pub struct Handle {
     pub(super) memory: Memory,
-    pub(super) place: PointsTo,
+    pub(super) kind: MemoryKind,
+}
+
+/// What a function is built anew for: where memory is, and of an array its extents, which the function knows then.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MemoryKind {
+    pub place: PointsTo,
+    pub extents: Option<Extents>,
+}
+
+/// One to three extents.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Extents {
+    axes: usize,
+    of: [usize; 3],
+}
+
+impl Extents {
+    /// At most three are kept; types of arrays have no more.
+    pub(super) fn new(dims: &[usize]) -> Self {
+        let mut of = [1; 3];
+        of.iter_mut().zip(dims).for_each(|(extent, dim)| *extent = *dim);
+        Self { axes: dims.len().min(3), of }
+    }
+
+    pub(super) fn to_vec(self) -> Vec<usize> {
+        self.of[..self.axes].to_vec()
+    }
 }
 
 macro_rules! handles {
@@ -229,8 +256,8 @@ pub fn load<M: Indexed>(memory: &M, index: M::Index) -> Value<M::Element> {
 #[doc(hidden)]
 #[track_caller]
 pub fn element<M: IndexedMut>(memory: &mut M, index: M::Index) -> ElementMut<M::Element> {
-    let Handle { memory, place } = memory.handle();
-    ElementMut { memory, index: index.values(), site: builder::site(), place, of: PhantomData }
+    let Handle { memory, kind } = memory.handle();
+    ElementMut { memory, index: index.values(), site: builder::site(), place: kind.place, of: PhantomData }
 }
 
 /// What the element holds, in `x[i] += v`. The index is computed once.
@@ -329,9 +356,12 @@ pub(super) fn new_array<A: ArrayType>(space: Space) -> LocalArray<A> {
     if dims.contains(&0) {
         builder::fail(|| format!("an array of extents {dims:?} has no elements"));
     }
+    let kind = MemoryKind {
+        place: if space == Space::Group { PointsTo::Group } else { PointsTo::Thread },
+        extents: Some(Extents::new(&dims)),
+    };
     let memory = Memory::Array(builder::array(A::Element::DTYPE, dims, space));
-    let place = if space == Space::Group { PointsTo::Group } else { PointsTo::Thread };
-    LocalArray::at(Handle { memory, place })
+    LocalArray::at(Handle { memory, kind })
 }
 
 /// True where an array of the thread holds this at the start.

@@ -1,4 +1,119 @@
-//! Kernels written in Rust.
+//! Kernels written in Rust (Numba's `@cuda.jit`), for CUDA, OpenCL and the host.
+//!
+//! ```
+//! use lazuli::kernel::grid1;
+//! use lazuli::prelude::*;
+//!
+//! #[lazuli::kernel]
+//! fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
+//!     let i = grid1();
+//!     if i < y.len() {
+//!         y[i] = a * x[i] + y[i];
+//!     }
+//! }
+//!
+//! let device = Device::auto()?;
+//! let x = device.from_slice(&[1.0f32, 2.0, 3.0])?;
+//! let mut y = device.from_slice(&[10.0f32, 20.0, 30.0])?;
+//! saxpy(2.0, &x, &mut y).launch([1], [32])?; // one group of 32 threads
+//! assert_eq!(y.get()?.as_slice().unwrap(), [12.0, 24.0, 36.0]);
+//! saxpy(1.0, &x, &mut y).forall(3)?; // as many threads as there are elements, in groups that suit the device
+//! assert_eq!(y.get()?.as_slice().unwrap(), [13.0, 26.0, 39.0]);
+//! # Ok::<(), lazuli::Error>(())
+//! ```
+//!
+//! Three attributes take a Rust function:
+//!
+//! | attribute | the function takes | and becomes |
+//! |---|---|---|
+//! | `#[lazuli::kernel]` | scalars, `&[T]`, `&mut [T]` | a function that gives a [`Launch`](crate::Launch): every thread of a grid runs the body |
+//! | `#[lazuli::device]` | scalars, slices, references to arrays | what the bodies of all three may call |
+//! | `#[lazuli::elementwise]` | one to eight scalars | a function over whole arrays, with broadcasting, that fuses as the built-in ones do |
+//!
+//! A kernel `saxpy` is also the type `saxpy::Kernel`, whose `source(&device)` is the generated code. A device function or
+//! element-wise function `longer` is the type `longer::Function`, by which [`Array::reduce`](crate::Array::reduce) and
+//! [`Array::scan`](crate::Array::scan) combine elements. With generic parameters these are `saxpy::Kernel::<f32>` and
+//! `longer::Function::<f32>::new()`.
+//!
+//! ```
+//! use lazuli::prelude::*;
+//!
+//! #[lazuli::device]
+//! fn cube<T: Float>(x: T) -> T {
+//!     x * x * x
+//! }
+//!
+//! #[lazuli::elementwise]
+//! fn gelu(x: f32) -> f32 {
+//!     const SCALE: f32 = 0.797_884_6; // sqrt(2 / pi)
+//!     0.5 * x * (1.0 + (SCALE * (x + 0.044_715 * cube(x))).tanh())
+//! }
+//!
+//! let x = Device::host()?.from_slice(&[-1.0f32, 0.0, 2.0])?;
+//! let y = (gelu(&x) + 1.0).get()?; // one kernel
+//! assert_eq!(y[[1]], 1.0);
+//! # Ok::<(), lazuli::Error>(())
+//! ```
+//!
+//! # The language
+//!
+//! A body is Rust, checked by rustc: types never mix without a cast, `let` without `mut` is not assigned, and what is misspelt
+//! is not there. It is run by a device, so that there is no heap, no panic, no recursion and no reference but to memory. What is
+//! left out is a compile error where it stands, which says what to write instead.
+//!
+//! | written | meaning |
+//! |---|---|
+//! | `bool`, `i8` .. `i64`, `u8` .. `u64`, `f16`, `bf16`, `f32`, `f64` | as in Rust |
+//! | `usize`, `isize` | 64 bits wide on every device; indices are `usize` |
+//! | `1`, `2.5`, `true`, `TILE`, `f32::MAX`, `std::f32::consts::PI`, const generics, `const { .. }` | constants of Rust, typed by Rust's inference |
+//! | `T::zero()`, `T::one()`, `T::from_f64(0.5)` | constants of a generic type `T: Float` (`Number`, `Integer`, ..) |
+//! | `+ - *` | integers wrap |
+//! | `/ %` | integers truncate toward zero; `x / 0` and `x % 0` are 0, `MIN / -1` is `MIN`; floats as in Rust |
+//! | `& \| ^ !` | on integers and `bool` |
+//! | `<< >>` | by a count of any integer type; by the width or more, or less than 0, all bits leave: 0, or -1 for a negative number `>>` |
+//! | `&& \|\|` | the second operand is evaluated only where it is asked for |
+//! | `== != < <= > >=` | as in Rust: false with NaN, but `!=` |
+//! | `x as T` | as in Rust: floats saturate, NaN is 0 |
+//! | arithmetic on `f16` and `bf16` | each operation computed in `f32` and rounded |
+//! | `x.sqrt()`, `x.min(y)`, `f32::max(x, y)`, `x.count_ones()` | the methods of [`Value`], named after Rust's |
+//! | `x[i]`, `x.len()` | of slices and arrays; `a[i][j]` of arrays with two axes |
+//! | `let`, `let mut`, `let (a, b) =`, `let x: T;` | variables; of a tuple its parts |
+//! | `[0.0; 8]`, `[a, b, c]`, `[[0; 4]; 4]` | an array of the thread, of one to three axes: `let mut a = [0.0; 8];` |
+//! | [`shared::<[[f32; 33]; 32]>()`](shared), [`shared_dynamic`] | an array of the group |
+//! | `=`, `+=`, .., `(a, b) = (b, a + b)` | assignments: the right side first, as in Rust |
+//! | `if`, `match`, blocks | statements or values; `match` on integers, `bool` and tuples of these, with ranges, `\|`, `x @ ..`, guards |
+//! | `while`, `loop`, `break`, `continue`, `return` | without labels; a `loop` has no value |
+//! | `for i in a..b`, `a..=b`, `(a..b).rev()`, `.step_by(n)` | ranges of integers; a step of 0 goes one round |
+//! | `f(x, &v, &mut w)` | calls of device functions; memory is lent whole |
+//! | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`grid1`], [`grid_size1`], .. | where the thread is |
+//! | [`barrier`] | the group meets |
+//! | [`atomic_add(&mut x[i], v)`](atomic_add), .. | changes that no other thread comes between |
+//!
+//! Operands are evaluated from the left, and each has the value it has there, whatever is assigned after it, as in Rust.
+//! Arithmetic has the same bits on every device, but for functions that are not correctly rounded (`sin`, `exp`, ..) and for a
+//! device whose [`Config`](crate::Config) allows contraction.
+//!
+//! **Memory.** Threads run in any order. What one writes others see after a [`barrier`], in the same group, or in a later
+//! launch; two threads that write one element, or of which one reads it, without either or an atomic, have a race: then the
+//! element holds one of the values, and no more is promised. An index past the end is not looked at on a GPU, unless
+//! [`Config::checked_kernels`](crate::Config::checked_kernels) asks for it; on CPUs it is. A checked access that is out of range
+//! reads zero and writes nothing, and the launch gives an [`Error::KernelIndex`](crate::Error::KernelIndex) with kernel, thread,
+//! index and line.
+//!
+//! **Barriers.** All threads of the group that have not returned must come to the same barrier. One stands in kernels only, and
+//! in no branch or loop that threads of a group leave at different times.
+//!
+//! **Functions.** Device functions are built once for each set of generic arguments and for memory of each kind they are lent.
+//! One that calls itself, be it through others, is an [`Error::Kernel`](crate::Error::Kernel).
+//!
+//! A mixture of types is rustc's own error, at the operand:
+//!
+//! ```compile_fail
+//! #[lazuli::kernel]
+//! fn mixed(x: &[f32], y: &mut [f64]) {
+//!     y[0] = x[0] + y[0]; // `x[0] as f64 + y[0]`
+//! }
+//! ```
 
 mod scalar;
 

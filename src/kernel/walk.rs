@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use lazuli_codegen::simt::ir::{Argument, Body, Element, Expr, Stmt, Var};
+use lazuli_codegen::simt::ir::{Argument, Body, Expr, Stmt, Var};
+use lazuli_codegen::simt::{Node, walk};
 
 /// True where any part of an expression, itself included, is as asked.
 fn any(expr: &Expr, asked: &mut impl FnMut(&Expr) -> bool) -> bool {
@@ -44,56 +45,25 @@ pub fn reads_memory(expr: &Expr) -> bool {
 /// Drops the earlier values of atomics that nobody reads: devices have faster instructions for those.
 pub fn forget_unread(body: &mut Body) {
     let mut read = HashSet::new();
-    statements(&mut body.statements, &mut |stmt| {
-        of_stmt(stmt, &mut |expr| {
-            any(expr, &mut |part| {
-                if let Expr::Var(var) = part {
-                    read.insert(*var);
-                }
-                false
-            });
-        });
-    });
-    statements(&mut body.statements, &mut |stmt| {
-        if let Stmt::Atomic { before, .. } = stmt {
-            *before = before.filter(|var| read.contains(var));
+    walk(&body.statements, &mut |node, _| {
+        if let Node::Expr(Expr::Var(var)) = node {
+            read.insert(*var);
         }
     });
+    forget(&mut body.statements, &read);
 }
 
-/// Calls with every statement, outer ones before inner ones.
-fn statements(block: &mut [Stmt], visit: &mut impl FnMut(&mut Stmt)) {
+fn forget(block: &mut [Stmt], read: &HashSet<Var>) {
     for stmt in block {
-        visit(stmt);
         match stmt {
+            Stmt::Atomic { before, .. } => *before = before.filter(|var| read.contains(var)),
             Stmt::If { then, otherwise, .. } => {
-                statements(then, visit);
-                statements(otherwise, visit);
+                forget(then, read);
+                forget(otherwise, read);
             }
-            Stmt::For { body, .. } | Stmt::Loop(body) => statements(body, visit),
-            Stmt::Let(..) | Stmt::Declare(_) | Stmt::Assign(..) | Stmt::Store(..) | Stmt::Atomic { .. } => {}
-            Stmt::Call(..) | Stmt::Break | Stmt::Continue | Stmt::Return(_) | Stmt::Barrier => {}
+            Stmt::For { body, .. } | Stmt::Loop(body) => forget(body, read),
+            Stmt::Let(..) | Stmt::Declare(_) | Stmt::Assign(..) | Stmt::Store(..) | Stmt::Call(..) => {}
+            Stmt::Break | Stmt::Continue | Stmt::Return(_) | Stmt::Barrier => {}
         }
-    }
-}
-
-/// Calls with the expressions that stand in a statement itself.
-fn of_stmt(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
-    match stmt {
-        Stmt::Let(_, value) | Stmt::Assign(_, value) | Stmt::Return(Some(value)) => visit(value),
-        Stmt::Store(Element { index, .. }, value) => index.iter().chain([value]).for_each(visit),
-        Stmt::Atomic { element, value, expected, .. } => {
-            element.index.iter().chain([value]).chain(expected).for_each(visit);
-        }
-        Stmt::Call(_, arguments) => {
-            for argument in arguments {
-                if let Argument::Value(value) = argument {
-                    visit(value);
-                }
-            }
-        }
-        Stmt::If { condition, .. } => visit(condition),
-        Stmt::For { start, end, .. } => [start, end].into_iter().for_each(visit),
-        Stmt::Declare(_) | Stmt::Loop(_) | Stmt::Break | Stmt::Continue | Stmt::Return(None) | Stmt::Barrier => {}
     }
 }

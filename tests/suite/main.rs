@@ -46,6 +46,9 @@ mod properties;
 
 mod functions;
 mod poclcount;
+
+#[macro_use]
+mod rust_kernels;
 mod recorded_launches;
 mod source_functions;
 

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Attribute, Error, GenericParam, Generics, Ident, ItemFn, Type};
+use syn::{Attribute, Error, FnArg, GenericParam, Generics, Ident, ItemFn, Pat, PatType, Type};
 
 use crate::signature::{Param, ParamKind, Signature};
 use crate::translate::{Translator, builder, hidden, text};
@@ -33,7 +33,15 @@ pub fn define(kind: Kind, function: &ItemFn) -> TokenStream {
     let signature = Signature::read(kind, function, &mut errors);
     let types = signature.generics.type_params().map(|param| param.ident.to_string()).collect();
     let mut translator = Translator::new(signature.name, signature.result, types);
-    let params: TokenStream = signature.params.iter().map(|param| param_of_body(param, &mut translator)).collect();
+    // Also those whose type is refused, so that each mistake is told once.
+    for input in &function.sig.inputs {
+        if let FnArg::Typed(PatType { pat, .. }) = input {
+            if let Pat::Ident(ident) = &**pat {
+                translator.declare(&ident.ident);
+            }
+        }
+    }
+    let params: TokenStream = signature.params.iter().map(param_of_body).collect();
     let body = translator.body(&function.block);
     errors.extend(translator.errors);
     let body = if errors.is_empty() { quote!(#params #body) } else { TokenStream::new() };
@@ -54,9 +62,8 @@ fn has_wrong_params(signature: &Signature<'_>, function: &ItemFn) -> bool {
 }
 
 /// The variable of a parameter in the body.
-fn param_of_body(param: &Param<'_>, translator: &mut Translator<'_>) -> TokenStream {
+fn param_of_body(param: &Param<'_>) -> TokenStream {
     let (name, label, span) = (param.name, text(param.name), param.name.span());
-    translator.declare(name);
     match param.kind {
         ParamKind::Scalar(of) => {
             let (made, mutability) = (builder(span, "scalar_param"), param.is_mut.then(|| quote!(mut)));

@@ -118,18 +118,16 @@ fn param(kind: Kind, input: &FnArg) -> Result<Param<'_>, Error> {
 
 fn param_kind(kind: Kind, of: &Type) -> Result<ParamKind<'_>, Error> {
     let refuse = |message: &str| Err(Error::new(of.span(), message));
-    match of {
-        Type::Paren(inner) => param_kind(kind, &inner.elem),
-        Type::Group(inner) => param_kind(kind, &inner.elem),
+    match ungrouped(of) {
         Type::Path(_) => Ok(ParamKind::Scalar(of)),
         Type::Reference(reference) => {
             let is_mut = reference.mutability.is_some();
-            match (kind, &*reference.elem) {
+            match (kind, ungrouped(&reference.elem)) {
                 (Kind::Elementwise, _) => refuse(
                     "an element-wise function takes one element of each array, such as `x: f32`; \
                             for whole slices write a `#[lazuli::kernel]`",
                 ),
-                (_, Type::Slice(slice)) => match &*slice.elem {
+                (_, Type::Slice(slice)) => match ungrouped(&slice.elem) {
                     Type::Path(_) => Ok(ParamKind::Slice { element: &slice.elem, is_mut }),
                     _ => {
                         refuse("a slice has scalars for elements: pass one slice of all rows, and the length of a row")
@@ -151,5 +149,14 @@ fn param_kind(kind: Kind, of: &Type) -> Result<ParamKind<'_>, Error> {
             refuse("functions are not values on a device: call a `#[lazuli::device]` function by its name")
         }
         _ => refuse("a parameter is a scalar, such as `f32`, or memory, `&[f32]` or `&mut [f32]`"),
+    }
+}
+
+/// A type without parentheses around it, and without the marks of a `macro_rules!` that it came through.
+fn ungrouped(of: &Type) -> &Type {
+    match of {
+        Type::Paren(inner) => ungrouped(&inner.elem),
+        Type::Group(inner) => ungrouped(&inner.elem),
+        other => other,
     }
 }

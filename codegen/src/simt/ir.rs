@@ -214,7 +214,7 @@ pub enum Expr {
     Choose(Box<[Expr; 3]>),
     /// The bits of a value as another type of the same width (f32 and u32, f64 and u64).
     Bits(DType, Box<Expr>),
-    /// The result of a function that changes no memory.
+    /// The result of a function that changes no memory, or of any where it is all that a [`Stmt::Let`] holds.
     Call(Function, Vec<Argument>),
 }
 

@@ -170,7 +170,13 @@ impl<'a, 's> Verifier<'a, 's> {
         match stmt {
             Stmt::Let(var, value) => {
                 let (dtype, name) = (self.var_type(*var)?, self.name(*var));
-                self.expect(value, dtype, || format!("`{name}`"))?;
+                // A call that is the whole of a statement may write: nothing else is evaluated beside it.
+                match value {
+                    Expr::Call(function, arguments) if function.result == Some(dtype) => {
+                        self.call(*function, arguments, true)?;
+                    }
+                    value => self.expect(value, dtype, || format!("`{name}`"))?,
+                }
                 self.introduce(*var)
             }
             Stmt::Declare(var) => {
