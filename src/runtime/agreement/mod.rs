@@ -19,6 +19,7 @@ use crate::error::Result;
 
 /// Devices beside the host.
 fn others() -> Vec<(&'static str, Box<dyn Runtime>)> {
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(unused_mut, reason = "the host is alone"))]
     let mut others: Vec<(&'static str, Box<dyn Runtime>)> = Vec::new();
     #[cfg(feature = "opencl")]
     match super::opencl::OpenClRuntime::open(0, None) {
