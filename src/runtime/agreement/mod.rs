@@ -11,7 +11,9 @@ use lazuli_codegen::simt::{NOTE_BYTES, verify};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 
-use self::random::{GROUP, GROUPS, random_kernel};
+#[cfg(feature = "cuda")]
+pub(super) use self::random::random_kernel;
+use self::random::{GROUP, GROUPS};
 use super::Runtime;
 use super::explicit::{RawArg, RawGrid, RustKernelOptions};
 use super::host::HostRuntime;
@@ -118,7 +120,7 @@ fn random_kernels_agree() {
     let mut runner = TestRunner::new(Config { failure_persistence: None, max_shrink_iters: 60, ..config });
     let cases = (any::<u64>(), 3usize..60, any::<bool>());
     let outcome = runner.run(&cases, |(seed, size, checked)| {
-        let kernel = Arc::new(random_kernel(seed, size, checked));
+        let kernel = Arc::new(random::random_kernel(seed, size, checked));
         verify(&kernel).map_err(TestCaseError::fail)?;
         let given = slices(&kernel, seed);
         let wanted = run(&host, &kernel, checked, &given).map_err(|error| TestCaseError::fail(error.to_string()))?;
@@ -134,7 +136,7 @@ fn random_kernels_agree() {
         Ok(())
     });
     if let Err(TestError::Fail(why, (seed, size, checked))) = &outcome {
-        let kernel = Arc::new(random_kernel(*seed, *size, *checked));
+        let kernel = Arc::new(random::random_kernel(*seed, *size, *checked));
         let source = host.modules_source(&kernel);
         panic!("{why}\nrandom_kernel({seed}, {size}, {checked}):\n{source}");
     }
