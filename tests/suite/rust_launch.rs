@@ -174,3 +174,22 @@ fn a_kernel_on_a_queue_is_in_order_with_lazy_work_and_is_timed() {
         assert!(y.get().unwrap().iter().all(|y| *y == 9.0));
     });
 }
+
+/// OpenCL drivers count on 256 threads a group where the kernel does not say how many.
+#[test]
+fn groups_may_be_as_large_as_the_device_takes() {
+    on_fused(|device| {
+        let n = 4096usize;
+        let x = device.from_slice(&vec![1.0f32; n]).unwrap();
+        for threads in [1024, 512, 257] {
+            let mut y = device.zeros::<f32>([n]);
+            saxpy(2.0, &x, &mut y).launch(n.div_ceil(threads), threads).unwrap();
+            assert_eq!(y.get().unwrap().as_slice(), Some(&vec![2.0f32; n][..]), "{threads} threads");
+        }
+        let mut cube = device.zeros::<u32>([16 * 16 * 4]);
+        in_three(&mut cube, 16).launch(1, [16, 16, 4]).unwrap();
+        assert_eq!(cube.get().unwrap().sum(), 16 * 16 * 4);
+        let error = saxpy(2.0, &x, &mut device.zeros::<f32>([n])).launch(1, [1 << 16, 1 << 10]).unwrap_err();
+        assert!(matches!(error, Error::InvalidLaunch { .. }), "{error}");
+    });
+}

@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestError, TestRunner};
 
 use self::random::{GROUP, GROUPS, random_kernel};
 use super::Runtime;
-use super::explicit::{RawArg, RawGrid};
+use super::explicit::{RawArg, RawGrid, RustKernelOptions};
 use super::host::HostRuntime;
 use crate::error::Result;
 
@@ -40,7 +40,7 @@ fn run(
     checked: bool,
     slices: &[(Vec<u8>, u64)],
 ) -> Result<(Vec<Vec<u8>>, bool)> {
-    let compiled = runtime.modules().rust_kernel(kernel, checked, false)?;
+    let compiled = runtime.modules().rust_kernel(kernel, RustKernelOptions { checked, ..Default::default() })?;
     let mut memories = Vec::new();
     for (bytes, _) in slices {
         let memory = runtime.allocate(bytes.len())?;
@@ -138,7 +138,7 @@ fn random_kernels_agree() {
 impl HostRuntime {
     /// A kernel in C.
     fn modules_source(&self, kernel: &Arc<Kernel>) -> String {
-        let compiled = self.modules().rust_kernel(kernel, false, false);
+        let compiled = self.modules().rust_kernel(kernel, RustKernelOptions::default());
         compiled.ok().and_then(|kernel| kernel.source().map(String::from)).unwrap_or_default()
     }
 }
