@@ -8,6 +8,7 @@
 //! the host compiles no OpenCL C, and leaves the kernel from source out.
 
 use std::process::ExitCode;
+use std::slice::from_ref;
 
 use lazuli::prelude::*;
 use lazuli::{Buffer, Language, MemFlags, Module, Queue, Rect, args};
@@ -80,12 +81,12 @@ fn copies(device: &Device, queue: &Queue, a: &[f32]) -> Outcome {
     // sub = b_buffer.get_sub_region(400, 800)         (in bytes; here in elements)
     let sub = b_buffer.slice_mut(100..300)?;
     // evt2 = cl.enqueue_fill_buffer(queue, sub, np.float32(7), 0, 800, wait_for=[evt])
-    let filled = queue.fill(sub, 7.0, &[copied.clone()])?;
+    let filled = queue.fill(sub, 7.0, from_ref(&copied))?;
 
     // b = np.empty_like(a)                            (in page-locked memory, so that nobody need wait)
     let b = device.pinned::<f32>(N)?;
     // evt3 = cl.enqueue_copy(queue, b, b_buffer, is_blocking=False, wait_for=[evt2])
-    let read = queue.read(&b_buffer, b, &[filled.clone()])?;
+    let read = queue.read(&b_buffer, b, from_ref(&filled))?;
     let event = read.event().clone();
     // evt3.wait()                                     (before that, Rust does not let go of `b`)
     let b = read.wait()?;
@@ -148,7 +149,7 @@ fn kernel(device: &Device, queue: &Queue, a: &[f32]) -> Outcome {
         "KERNEL twice(GLOBAL const f32 *a, GLOBAL f32 *res, i32 n) { if (INDEX_X < n) res[INDEX_X] = a[INDEX_X] * 2; }";
     let program = match Module::builder(device).language(Language::Portable).name("twice").source(source) {
         Err(Error::Unsupported { what, .. }) => {
-            println!("left out here, for there is no {what}");
+            println!("left out here; no support for {what}");
             return Ok(());
         }
         built => built?,

@@ -65,6 +65,8 @@ mod posing;
 
 pub mod prelude;
 
+pub mod coming_from;
+
 pub use array::{Array, Arrays, Fetch, IntoShape, Norm, Operand, eval, get};
 pub use buffer::{
     Buffer, BufferSlice, BufferSliceMut, BufferSource, BufferTarget, HostBuffer, Mapped, MappedMut, MemFlags, Rect,

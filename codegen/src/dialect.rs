@@ -169,4 +169,12 @@ impl Dialect {
             (Dialect::CudaC, Some(groups)) => format!("__launch_bounds__({threads}, {groups})"),
         }
     }
+
+    /// The same for a group of several extents.
+    pub(crate) fn group_extents(self, [x, y, z]: [u32; 3]) -> String {
+        match self {
+            Dialect::OpenClC => format!("__attribute__((reqd_work_group_size({x}, {y}, {z})))"),
+            Dialect::CudaC => self.group_size(x.saturating_mul(y).saturating_mul(z), None),
+        }
+    }
 }

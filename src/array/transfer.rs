@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Place, Result};
 use crate::graph::strided::{self, Strided};
-use crate::graph::{Node, Storage};
+use crate::graph::{Node, Storage, record};
 use crate::runtime::bytes;
 use crate::shape::{Order, Shape, element_count};
 
@@ -172,11 +172,18 @@ impl<T: Element> Array<T> {
         strided::resolve(&self.node).ok_or_else(|| Error::Internal(format!("{:?} is not evaluated", self.node)))
     }
 
-    /// The memory of an evaluated value whose elements lie in it in row-major order, from its start on; `None` where they do not.
-    pub(crate) fn dense_storage(&self) -> Result<Option<Arc<dyn Storage>>> {
+    /// Computes the value, and gives memory in which its elements lie in row-major order from the start on: its own where they do,
+    /// else a copy.
+    #[track_caller]
+    pub(crate) fn dense_storage(&self) -> Result<Arc<dyn Storage>> {
+        self.eval()?;
         let strided = self.strided()?;
-        let is_dense = strided.offset == 0 && is_row_major(&strided, self.shape());
-        Ok(is_dense.then_some(strided.storage))
+        if strided.offset == 0 && is_row_major(&strided, self.shape()) {
+            return Ok(strided.storage);
+        }
+        let copy: Array<T> = self.derive(record::dense(&self.node, Location::caller()));
+        copy.eval()?;
+        Ok(copy.strided()?.storage)
     }
 
     /// Copies elements from position `first` of the storage on.

@@ -170,10 +170,8 @@ pub(super) fn check_range(
     };
     match start.zip(end) {
         Some((start, end)) if start <= end && end <= len => Ok((start, end - start)),
-        _ => {
-            let what = format!("{:?}..{:?} of {len} elements", range.start_bound(), range.end_bound());
-            Err(Error::OutOfRange { op, what: format!("range {what}") })
-        }
+        Some((start, end)) => Err(Error::OutOfRange { op, what: format!("range {start}..{end} of {len} elements") }),
+        None => Err(Error::OutOfRange { op, what: format!("a range past what can be counted, of {len} elements") }),
     }
 }
 
@@ -182,5 +180,23 @@ pub(super) fn check_lens(op: &'static str, source: usize, target: usize) -> Resu
     match source == target {
         true => Ok(()),
         false => Err(Error::OutOfRange { op, what: format!("{source} elements into {target}") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_mapping_is_told_once_and_by_the_next_use() {
+        let state = State::default();
+        state.begin_mapping();
+        assert!(matches!(state.check("read"), Err(Error::InvalidUse { op: "read", .. })));
+        let failed =
+            Error::Driver { device: "cuda:0".into(), call: "cuMemcpyHtoDAsync".into(), message: "a fault".into() };
+        state.keep(failed);
+        state.end_mapping();
+        assert!(matches!(state.check("read"), Err(Error::Driver { .. })));
+        assert!(state.check("read").is_ok());
     }
 }

@@ -142,18 +142,7 @@ impl<T: Element> Buffer<T> {
         if len == 0 {
             return Self::uninit(device, flags, 0);
         }
-        array.eval()?;
-        let storage = match array.dense_storage()? {
-            Some(storage) => storage,
-            None => {
-                // Written into an axis of its own, it lies in row-major order.
-                let mut ordered = device.zeros::<T>([len]);
-                ordered.slice_assign(ndarray::s![..], array.flatten());
-                ordered.eval()?;
-                let dense = ordered.dense_storage()?;
-                dense.ok_or_else(|| Error::Internal(format!("{ordered:?} is not dense")))?
-            }
-        };
+        let storage = array.dense_storage()?;
         // A buffer's elements are read without asking how they came about.
         check::resolve(device, &*storage)?;
         Ok(Self::over(device, flags, check::unchecked(storage), len))

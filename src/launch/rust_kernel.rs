@@ -9,7 +9,7 @@ use super::definition::KernelDefinition;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::function::{ScanVariant, scan_kernel};
-use crate::runtime::explicit::{RawGrid, RawKernel};
+use crate::runtime::explicit::{RawGrid, RawKernel, RustKernelOptions};
 
 /// A kernel in the SIMT IR that is not compiled yet.
 #[derive(Clone, Copy)]
@@ -20,10 +20,9 @@ pub(crate) enum RustSource {
     Scan(ScanVariant),
 }
 
-/// The key of a compiled kernel: which one, and whether it checks indices. Device and options are fixed for the life of a
-/// device's cache.
+/// The key of a compiled kernel: which one, and how it is compiled. The device is fixed for the life of its cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RustKernelKey(KernelId, bool);
+pub struct RustKernelKey(KernelId, RustKernelOptions);
 
 /// What tells kernels in the SIMT IR apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,6 +80,12 @@ impl RustSource {
     /// The kernel for a device: from its cache, from disk, or compiled now.
     /// Errors: `Compile`, `Unsupported`, `Driver`.
     pub fn compiled(&self, device: &Device) -> Result<Arc<RustKernel>> {
+        self.compiled_for(device, None)
+    }
+
+    /// The same for groups of one size, which the device has room for though compilers do not count on it: OpenCL drivers
+    /// take 256 threads for granted, and a kernel that uses many registers has to do with fewer.
+    pub fn compiled_for(&self, device: &Device, group: Option<[u32; 3]>) -> Result<Arc<RustKernel>> {
         let is_checked = match (self, device.config().checked_kernels) {
             // Its indices are ours.
             (Self::Scan(_), _) => false,
@@ -90,9 +95,10 @@ impl RustSource {
         let span =
             tracing::debug_span!("compile", kernel = self.name(), checked = is_checked, hit = tracing::field::Empty);
         let _entered = span.enter();
-        let found = device.caches().rust_kernels.get_or_make(&RustKernelKey(self.id(), is_checked), || {
+        let options = RustKernelOptions { checked: is_checked, contraction: device.config().contraction, group };
+        let found = device.caches().rust_kernels.get_or_make(&RustKernelKey(self.id(), options), || {
             let ir = Arc::new(self.build()?);
-            let compiled = device.runtime().modules().rust_kernel(&ir, is_checked, device.config().contraction);
+            let compiled = device.runtime().modules().rust_kernel(&ir, options);
             match &compiled {
                 Ok(kernel) if kernel.is_from_disk() => device.count_disk_hit(),
                 Err(Error::Unsupported { .. }) => {}
@@ -134,9 +140,9 @@ fn place_of(kernel: &ir::Kernel, site: u64) -> String {
 }
 
 /// Where number `number` of a box stands that is counted with x innermost.
-fn coordinates(number: u64, extents: [u32; 3]) -> [usize; 3] {
+fn coordinates(number: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(|extent| u64::from(extent.max(1)));
-    [number % x, number / x % y, number / x / y].map(|at| usize::try_from(at).unwrap_or(usize::MAX))
+    [number % x, number / x % y, number / x / y].map(|at| u32::try_from(at).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

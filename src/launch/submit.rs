@@ -58,7 +58,7 @@ impl Launch<'_> {
             let what = format!("the queue is one of {}, and the arguments are on {}", queue.device(), device);
             return Err(refused(&name, what));
         }
-        let ready = self.kernel.ready(&device)?;
+        let ready = self.kernel.ready_for(&device, size)?;
         let local_bytes = self.local_bytes;
         let mut arrays: SmallVec<[(usize, &mut dyn Rebind); 4]> = SmallVec::new();
         let mut values: SmallVec<[Value; 8]> = SmallVec::new();
@@ -135,12 +135,26 @@ impl KernelSource {
         }
     }
 
+    /// The kernel as it is compiled for groups of a size.
+    fn ready_for(&self, device: &Device, size: Size) -> Result<Ready> {
+        let ready = self.ready(device)?;
+        let (KernelSource::Rust(source), Size::Grid(_, threads)) = (self, size) else { return Ok(ready) };
+        let own_limit = match device.runtime().modules().dialect() {
+            Some(_) => device.runtime().facts().max_group as usize,
+            None => return Ok(ready),
+        };
+        let [x, y, z] = [threads.x, threads.y, threads.z];
+        let group = x.saturating_mul(y).saturating_mul(z);
+        // Larger than the kernel's limit, but not than the device's.
+        match group > ready.raw.attributes()?.max_threads as usize && group <= own_limit {
+            true => Ok(Ready::of(source.compiled_for(device, Some([x as u32, y as u32, z as u32]))?)),
+            false => Ok(ready),
+        }
+    }
+
     pub(super) fn ready(&self, device: &Device) -> Result<Ready> {
         match self {
-            KernelSource::Rust(source) => {
-                let kernel = source.compiled(device)?;
-                Ok(Ready { name: kernel.ir.name.clone(), raw: kernel.raw.clone(), rust: Some(kernel) })
-            }
+            KernelSource::Rust(source) => Ok(Ready::of(source.compiled(device)?)),
             KernelSource::Function(function) => {
                 Ok(Ready { name: function.name.clone(), raw: function.kernel.clone(), rust: None })
             }
@@ -149,6 +163,10 @@ impl KernelSource {
 }
 
 impl Ready {
+    fn of(kernel: Arc<RustKernel>) -> Self {
+        Ready { name: kernel.ir.name.clone(), raw: kernel.raw.clone(), rust: Some(kernel) }
+    }
+
     /// Holds arguments against the kernel and the device. Errors: `InvalidLaunch`.
     pub fn check(&self, device: &Device, values: &[Value]) -> Result<()> {
         match (&self.rust, self.raw.parameters()) {

@@ -106,7 +106,8 @@ impl ModuleBuilder {
         self
     }
 
-    /// A folder in which `#include` looks; those named first come first.
+    /// A folder in which `#include` looks; those named first come first. On CUDA the headers of an installed toolkit come after
+    /// them; a module that includes what lies there is not kept on disk.
     pub fn include(mut self, folder: impl AsRef<Path>) -> Self {
         self.folders.push(folder.as_ref().to_path_buf());
         self

@@ -26,6 +26,9 @@ pub(crate) struct Work<'a> {
     pub writes: &'a [&'a dyn Storage],
 }
 
+/// The places before and after some work.
+type Span = (Arc<dyn Mark>, Arc<dyn Mark>);
+
 /// The blocks of some work, and whether it writes each.
 type Used<'a> = SmallVec<[(&'a Block, bool); 4]>;
 
@@ -49,7 +52,7 @@ impl Work<'_> {
         self,
         is_marked: bool,
         submit: impl FnOnce(&dyn explicit::Queue) -> Result<R>,
-    ) -> Result<(R, Option<(Arc<dyn Mark>, Arc<dyn Mark>)>)> {
+    ) -> Result<(R, Option<Span>)> {
         let Work { device, queue, after, reads, writes } = self;
         let queues = device.runtime().queues();
         let raw = queue.map_or(queues.main_queue(), |queue| &**queue.raw());

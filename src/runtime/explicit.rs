@@ -86,6 +86,10 @@ pub trait RawModule: Any + Send + Sync {
 
 /// What a module is made of.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host compiles no source text")
+)]
 pub enum ModuleCode<'a> {
     /// Source text, the prelude of the vocabulary already before it where that was asked for.
     Source(&'a str),
@@ -95,6 +99,10 @@ pub enum ModuleCode<'a> {
 
 /// One argument of a launch.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host compiles no source text")
+)]
 pub enum RawArg<'a> {
     /// A pointer to device memory, so many bytes in.
     Memory(&'a dyn Memory, usize),
@@ -117,6 +125,10 @@ pub struct RawGrid {
 
 /// How source text is compiled.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host compiles no source text")
+)]
 pub struct ModuleOptions {
     /// What messages call the source.
     pub name: String,
@@ -129,6 +141,18 @@ pub struct ModuleOptions {
     pub name_expressions: Vec<String>,
 }
 
+/// How a kernel that was written in Rust is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct RustKernelOptions {
+    /// An index out of range reads zero, writes nothing, and is noted in the kernel's last argument, memory of
+    /// [`simt::NOTE_BYTES`] bytes that is zero before.
+    pub checked: bool,
+    /// Fused multiply-adds that round once are allowed.
+    pub contraction: bool,
+    /// The one size of group that it is launched in, where that is larger than compilers make room for by themselves.
+    pub group: Option<[u32; 3]>,
+}
+
 /// Modules and kernels of the caller's. See [`super::Runtime`] for order and threads.
 pub trait Modules: Send + Sync {
     /// The language it compiles; none on the host.
@@ -137,14 +161,8 @@ pub trait Modules: Send + Sync {
     /// Compiles or loads a module. Errors: `Compile`, `Unsupported`, `Driver`.
     fn module(&self, code: ModuleCode<'_>, options: &ModuleOptions) -> Result<Arc<dyn RawModule>>;
 
-    /// Compiles a kernel that was written in Rust. `checked`: an index out of range reads zero, writes nothing, and is noted in
-    /// the kernel's last argument, memory of [`simt::NOTE_BYTES`] bytes that is zero before.
-    fn rust_kernel(
-        &self,
-        kernel: &Arc<simt::ir::Kernel>,
-        checked: bool,
-        contraction: bool,
-    ) -> Result<Arc<dyn RawKernel>>;
+    /// Compiles a kernel that was written in Rust.
+    fn rust_kernel(&self, kernel: &Arc<simt::ir::Kernel>, options: RustKernelOptions) -> Result<Arc<dyn RawKernel>>;
 
     /// Submits a launch. The caller has put it in order with other queues' work on the same memory.
     /// Errors: `InvalidLaunch` for a grid or arguments that do not fit; `Driver`.

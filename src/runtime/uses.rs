@@ -168,3 +168,98 @@ impl State {
         self.readers.push(used);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! Marks that are numbers, and which of them a use waits for.
+
+    use std::any::Any;
+
+    use super::*;
+
+    /// A mark with a number of its own, never reached.
+    struct Numbered(u32);
+
+    impl Mark for Numbered {
+        fn is_done(&self) -> Result<bool> {
+            Ok(false)
+        }
+
+        fn wait(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn nanoseconds_since(&self, _: &dyn Mark) -> Result<Option<i64>> {
+            Ok(None)
+        }
+    }
+
+    fn number(mark: &dyn Mark) -> u32 {
+        let mark: &dyn Any = mark;
+        mark.downcast_ref::<Numbered>().unwrap().0
+    }
+
+    /// A use by another queue: what it waits for, 100 being a mark in the main queue. It leaves a mark of the given number.
+    fn other(uses: &Uses, queue: QueueId, writes: bool, leaves: u32) -> Vec<u32> {
+        let marks = uses.before(queue, writes, &mut || Ok(Arc::new(Numbered(100)))).unwrap();
+        let mark: Arc<dyn Mark> = Arc::new(Numbered(leaves));
+        uses.after(queue, writes, &mark);
+        marks.iter().map(|mark| number(&**mark)).collect()
+    }
+
+    /// A use by the main queue: what it waits for.
+    fn main(uses: &Uses, writes: bool) -> Vec<u32> {
+        let mut waited = Vec::new();
+        uses.before_main(writes, &mut |mark| {
+            waited.push(number(mark));
+            Ok(())
+        })
+        .unwrap();
+        uses.after_main(writes);
+        waited
+    }
+
+    #[test]
+    fn a_block_of_its_own_waits_for_no_more_than_it_must() {
+        let mut uses = Uses::tracked();
+        // The memory may still be written by whoever had it before.
+        assert_eq!(other(&uses, 1, true, 1), [100]);
+        assert!(other(&uses, 1, true, 2).is_empty());
+        assert_eq!(other(&uses, 2, false, 3), [2]);
+        assert_eq!(other(&uses, 3, false, 4), [2]);
+        // Readers do not wait for readers, a writer waits for all.
+        assert_eq!(other(&uses, 1, true, 5), [3, 4]);
+        // The main queue waits once.
+        assert_eq!(main(&uses, false), [5]);
+        assert!(main(&uses, false).is_empty());
+        // A read need not wait for its read, a write does.
+        assert!(other(&uses, 1, false, 6).is_empty());
+        assert_eq!(other(&uses, 1, true, 7), [100]);
+        assert_eq!(main(&uses, true), [7]);
+        assert_eq!(other(&uses, 2, false, 8), [100]);
+        assert_eq!(uses.unfinished().iter().map(|mark| number(&**mark)).collect::<Vec<_>>(), [8]);
+    }
+
+    #[test]
+    fn a_block_of_lazy_work_is_written_after_whatever_the_main_queue_does() {
+        let uses = Uses::default();
+        assert!(!uses.is_tracked());
+        assert!(main(&uses, false).is_empty());
+        assert_eq!(other(&uses, 1, false, 1), [100]);
+        assert!(uses.is_tracked());
+        assert_eq!(other(&uses, 1, false, 2), [100]);
+        // A read of the main queue's that began before the block was tracked may not be noted.
+        assert_eq!(other(&uses, 1, true, 3), [100, 100]);
+        assert_eq!(other(&uses, 1, true, 4), [100]);
+        assert_eq!(main(&uses, true), [4]);
+    }
+
+    #[test]
+    fn readers_of_one_queue_count_once() {
+        let uses = Uses::tracked();
+        for mark in 0..50 {
+            other(&uses, 1 + u64::from(mark % 3), false, mark);
+        }
+        assert_eq!(other(&uses, 9, true, 50).len(), 4);
+    }
+}

@@ -299,7 +299,7 @@ fn a_write_to_what_an_array_holds_copies_first_and_only_then() {
         let writes: [Write; 9] = [
             |_, buffer| buffer.fill(7).unwrap(),
             |_, buffer| buffer.write_at(0, &vec![7; buffer.len()]).unwrap(),
-            |device, buffer| buffer.copy_from(&numbered(device, buffer.len())).unwrap(),
+            |device, buffer| buffer.copy_from(&Buffer::zeros(device, PLAIN, buffer.len()).unwrap()).unwrap(),
             |_, buffer| buffer.copy_within(10..20, 0).unwrap(),
             |_, buffer| buffer.map_mut().unwrap().fill(7),
             |_, buffer| buffer.slice_mut(1..3).unwrap().fill(7).unwrap(),
@@ -317,7 +317,7 @@ fn a_write_to_what_an_array_holds_copies_first_and_only_then() {
             write(device, &mut buffer);
             assert_eq!(flat(&array), numbers(1000), "{number}");
             assert_eq!(flat(&later)[999], 1998, "{number}");
-            assert_ne!(buffer.to_vec().unwrap(), numbers(1000), "{number}");
+            assert!(buffer.to_vec().unwrap() != numbers(1000), "{number} wrote nothing");
         }
     });
 }
@@ -364,7 +364,8 @@ fn arrays_become_buffers_without_a_copy_where_they_lie_in_order() {
 #[test]
 fn a_vector_is_used_and_given_back() {
     on_fused(|device| {
-        let is_in_place = device.name() == "host" || device.description().contains("pocl");
+        let is_cpu = |info: &lazuli::DeviceInfo| info.name == device.name() && info.description.contains(", CPU,");
+        let is_in_place = device.name() == "host" || Device::list().iter().any(is_cpu);
         let elements: Vec<f32> = (0..1001).map(|k| k as f32).collect();
         let address = elements.as_ptr();
         let mut buffer = Buffer::from_vec(device, MemFlags::USE_HOST_PTR, elements).unwrap();

@@ -136,7 +136,7 @@ fn events_are_waited_for_asked_and_timed() {
         let mut other = Buffer::<f32>::zeros(device, MemFlags::READ_WRITE, MANY).unwrap();
         let before = first.record().unwrap();
         let filled = first.fill(&mut buffer, 2.0, &[]).unwrap();
-        let copied = second.copy(&buffer, &mut other, &[filled.clone()]).unwrap();
+        let copied = second.copy(&buffer, &mut other, std::slice::from_ref(&filled)).unwrap();
         second.wait_for(&[before.clone(), filled.clone()]).unwrap();
         copied.wait().unwrap();
         assert!(filled.is_done().unwrap() && copied.is_done().unwrap());

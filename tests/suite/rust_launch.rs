@@ -79,7 +79,7 @@ fn an_index_out_of_range_is_an_error_with_kernel_thread_and_line_and_the_device_
             // What was out of range was read as zero; all else is as it should be.
             assert_eq!(y.get().unwrap().as_slice(), Some(&[1, 3, 5, 7, 9, 11, 13, 7][..]));
             let mut part = Buffer::from_slice(&device, MemFlags::COPY_HOST_PTR, &[0i32; 4]).unwrap();
-            assert!(matches!(neighbours(&x, &mut part).launch(1, 8), Err(Error::KernelIndex { extent: 4, .. })));
+            assert!(matches!(neighbours(&x, &mut part).launch(1, 8), Err(Error::KernelIndex { extent: 4 | 8, .. })));
             neighbours(&x, &mut part).launch(1, 4).unwrap();
             let mut host = [0; 4];
             part.copy_to_host(&mut host).unwrap();
@@ -172,5 +172,24 @@ fn a_kernel_on_a_queue_is_in_order_with_lazy_work_and_is_timed() {
         let time = saxpy(1.0, &x, &mut y).timed(n / 64, 64).unwrap();
         assert!(time.as_secs_f64() < 60.0, "{time:?}");
         assert!(y.get().unwrap().iter().all(|y| *y == 9.0));
+    });
+}
+
+/// OpenCL drivers count on 256 threads a group where the kernel does not say how many.
+#[test]
+fn groups_may_be_as_large_as_the_device_takes() {
+    on_fused(|device| {
+        let n = 4096usize;
+        let x = device.from_slice(&vec![1.0f32; n]).unwrap();
+        for threads in [1024, 512, 257] {
+            let mut y = device.zeros::<f32>([n]);
+            saxpy(2.0, &x, &mut y).launch(n.div_ceil(threads), threads).unwrap();
+            assert_eq!(y.get().unwrap().as_slice(), Some(&vec![2.0f32; n][..]), "{threads} threads");
+        }
+        let mut cube = device.zeros::<u32>([16 * 16 * 4]);
+        in_three(&mut cube, 16).launch(1, [16, 16, 4]).unwrap();
+        assert_eq!(cube.get().unwrap().sum(), 16 * 16 * 4);
+        let error = saxpy(2.0, &x, &mut device.zeros::<f32>([n])).launch(1, [1 << 16, 1 << 10]).unwrap_err();
+        assert!(matches!(error, Error::InvalidLaunch { .. }), "{error}");
     });
 }

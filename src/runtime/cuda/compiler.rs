@@ -125,7 +125,7 @@ impl Compiler {
         {
             return Ok(kept);
         }
-        let (options, machine_code) = self.module_options(asked, release);
+        let (options, machine_code) = self.module_options(source, asked, release);
         let compiled = nvrtc::compile_with(source, &asked.name, &options, machine_code, expressions);
         let compiled = compiled.map_err(|failure| Error::Compile {
             device: handles.name.clone(),
@@ -142,25 +142,29 @@ impl Compiler {
         CudaModule::load(handles, asked, Some(source), compiled.image, lowered, false)
     }
 
-    /// The options of a module, and whether they ask for machine code: the device's architecture unless the caller names one.
-    fn module_options(&self, asked: &ModuleOptions, release: &Release) -> (Vec<String>, bool) {
+    /// The options of a module, and whether they ask for machine code: the device's architecture unless the caller names one, and
+    /// the toolkit's headers, after all folders that the caller names, for a source that includes something.
+    fn module_options(&self, source: &str, asked: &ModuleOptions, release: &Release) -> (Vec<String>, bool) {
         const NAMES: [&str; 2] = ["--gpu-architecture", "-arch"];
+        let headers = source.contains("include").then(libraries::header_folder).flatten();
+        let headers = headers.map(|folder| format!("--include-path={}", folder.display()));
+        let given = || asked.options.iter().cloned().chain(headers.clone());
         let mut words = asked.options.iter();
         while let Some(word) = words.next() {
             if let Some(rest) = NAMES.iter().find_map(|name| word.strip_prefix(name)) {
                 let value = rest.strip_prefix('=').or_else(|| words.next().map(String::as_str));
-                return (asked.options.clone(), value.is_some_and(|value| value.starts_with("sm_")));
+                return (given().collect(), value.is_some_and(|value| value.starts_with("sm_")));
             }
         }
         let target = self.target(release);
-        let options = std::iter::once(target.option().to_owned()).chain(asked.options.iter().cloned()).collect();
+        let options = std::iter::once(target.option().to_owned()).chain(given()).collect();
         (options, target.gives_machine_code())
     }
 
     /// Everything that the code of a module depends on; none where it is not to be kept.
     fn module_key(&self, source: &str, asked: &ModuleOptions, release: &Release) -> Option<Vec<u8>> {
         let compiler = format!("{release}, driver {}, sm_{}", self.driver, self.architecture);
-        let (options, version) = (self.module_options(asked, release).0, env!("CARGO_PKG_VERSION"));
+        let (options, version) = (self.module_options(source, asked, release).0, env!("CARGO_PKG_VERSION"));
         let (options, expressions) = (options.join("\0"), asked.name_expressions.join("\0"));
         let parts = ["cuda module", version, &compiler, &options, &expressions, &asked.name, source].map(str::as_bytes);
         Some(key_of(&[&parts[..], &[asked.kept_under.as_deref()?]].concat()))

@@ -67,6 +67,12 @@ pub(super) fn lose(name: &str, message: String) -> Error {
     health.or_insert_with(|| Arc::new(Health::new(name))).lose(message)
 }
 
+/// The loss of a device's context, if it is lost.
+pub(super) fn loss(name: &str) -> Option<Error> {
+    let contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    contexts.as_ref()?.get(name)?.check().err()
+}
+
 /// True for the faults that stay with the context: the driver's documentation says of each that the context can no longer be
 /// used.
 pub(super) fn is_loss(code: CUresult) -> bool {

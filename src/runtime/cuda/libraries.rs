@@ -96,8 +96,15 @@ fn nvrtc_loads() -> bool {
     unsafe { nvrtc::sys::is_culib_present() }
 }
 
-/// Existing folders that may hold NVRTC: toolkits first, then the wheels of Python environments.
-fn nvrtc_folders() -> Vec<PathBuf> {
+/// Where the headers of CUDA lie (`cuda_fp16.h` and others), if a toolkit is installed.
+pub(super) fn header_folder() -> Option<PathBuf> {
+    let folders = ["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"];
+    let mut all = toolkit_roots().into_iter().flat_map(|root| folders.map(|folder| root.join(folder)));
+    all.find(|folder| folder.join("cuda_fp16.h").is_file())
+}
+
+/// Where toolkits may be installed: the one that the environment names first.
+fn toolkit_roots() -> Vec<PathBuf> {
     let mut toolkits: Vec<PathBuf> = ["CUDA_PATH", "CUDA_HOME"]
         .iter()
         .filter_map(env::var_os)
@@ -107,6 +114,12 @@ fn nvrtc_folders() -> Vec<PathBuf> {
     toolkits.push("/usr/local/cuda".into());
     toolkits.extend(children(Path::new("/usr/local"), |name| name.starts_with("cuda-")));
     toolkits.push("/opt/cuda".into());
+    toolkits
+}
+
+/// Existing folders that may hold NVRTC: toolkits first, then the wheels of Python environments.
+fn nvrtc_folders() -> Vec<PathBuf> {
+    let toolkits = toolkit_roots();
     let toolkits = toolkits.iter().flat_map(|root| TOOLKIT_FOLDERS.map(|folder| root.join(folder)));
 
     let mut packages = Vec::new();

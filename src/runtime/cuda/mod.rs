@@ -76,7 +76,10 @@ impl CudaRuntime {
     /// Errors: `DeviceNotFound` with what was looked for; `Driver`.
     pub fn open(ordinal: usize, binaries: Binaries) -> Result<CudaRuntime> {
         let name = format!("cuda:{ordinal}");
-        let not_found = |looked_for| Error::DeviceNotFound { name: name.clone(), looked_for };
+        // A driver that no longer answers for its fault has not lost sight of the device.
+        let not_found = |looked_for| {
+            contexts::loss(&name).unwrap_or_else(|| Error::DeviceNotFound { name: name.clone(), looked_for })
+        };
         let count = device::count().map_err(|why| not_found(vec![why]))?;
         if ordinal >= count {
             let (devices, _) = candidates();

@@ -14,7 +14,9 @@ use super::memory::CudaMemory;
 use super::queue::CudaQueue;
 use super::raw_module::{CudaKernel, CudaModule};
 use crate::error::{Error, Result};
-use crate::runtime::explicit::{ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule};
+use crate::runtime::explicit::{
+    ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule, RustKernelOptions,
+};
 
 /// Groups along x, y and z; the same on every architecture.
 const MOST_GROUPS: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
@@ -70,14 +72,10 @@ impl Modules for CudaRuntime {
         Ok(Arc::new(module))
     }
 
-    fn rust_kernel(
-        &self,
-        kernel: &Arc<simt::ir::Kernel>,
-        checked: bool,
-        contraction: bool,
-    ) -> Result<Arc<dyn RawKernel>> {
+    fn rust_kernel(&self, kernel: &Arc<simt::ir::Kernel>, options: RustKernelOptions) -> Result<Arc<dyn RawKernel>> {
         simt::verify(kernel).map_err(Error::Internal)?;
-        let options = simt::emit::EmitOptions { contraction, cpu_math: false, checked };
+        let RustKernelOptions { checked, contraction, group } = options;
+        let options = simt::emit::EmitOptions { contraction, cpu_math: false, checked, group };
         let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "CudaC")
             .in_scope(|| simt::emit(kernel, Dialect::CudaC, &options));
         let fmad = format!("--fmad={contraction}");

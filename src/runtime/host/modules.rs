@@ -7,7 +7,9 @@ use lazuli_codegen::{Dialect, simt};
 use super::HostRuntime;
 use super::simt::{HostKernel, launch};
 use crate::error::{Error, Result};
-use crate::runtime::explicit::{ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule};
+use crate::runtime::explicit::{
+    ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule, RustKernelOptions,
+};
 
 /// Threads of a group whose registers stay in the first-level cache.
 const SUGGESTED_THREADS: u32 = 256;
@@ -28,13 +30,8 @@ impl Modules for HostRuntime {
         self.unsupported("modules")
     }
 
-    fn rust_kernel(
-        &self,
-        kernel: &Arc<simt::ir::Kernel>,
-        checked: bool,
-        _contraction: bool,
-    ) -> Result<Arc<dyn RawKernel>> {
-        Ok(Arc::new(HostKernel::new(kernel, checked)?))
+    fn rust_kernel(&self, kernel: &Arc<simt::ir::Kernel>, options: RustKernelOptions) -> Result<Arc<dyn RawKernel>> {
+        Ok(Arc::new(HostKernel::new(kernel, options.checked)?))
     }
 
     fn launch_grid(

@@ -93,6 +93,14 @@ impl Handles {
         self.health.check()
     }
 
+    /// Logs what a destructor cannot return. On a lost device everything fails, and that was told where somebody called.
+    pub(super) fn log_release(&self, what: &str, why: &dyn std::fmt::Display) {
+        match self.health.is_lost() {
+            true => tracing::debug!(device = %self.name, "{what}: {why}"),
+            false => tracing::warn!(device = %self.name, "{what}: {why}"),
+        }
+    }
+
     /// A call that failed: the loss of the device where the code tells that, else a reason of the driver's own.
     pub(super) fn fault(&self, call: impl Into<String>, code: cl_int) -> Error {
         match fault::is_loss(code) || self.health.is_lost() {
@@ -115,10 +123,8 @@ impl Drop for Handles {
     fn drop(&mut self) {
         // SAFETY: both were made by `new` with one reference each. Commands under way keep what they need alive.
         let released = unsafe { release_command_queue(self.queue).and(release_context(self.context)) };
-        if let Err(code) = released
-            && !self.health.is_lost()
-        {
-            tracing::warn!(device = %self.name, "releasing the queue and the context gave {}", fault::text(code));
+        if let Err(code) = released {
+            self.log_release("releasing the queue and the context", &fault::text(code));
         }
     }
 }

@@ -96,7 +96,7 @@ impl Drop for OpenClMark {
     fn drop(&mut self) {
         // SAFETY: the enqueue made this event with one reference, which is ours.
         if let Err(code) = unsafe { release_event(self.event) } {
-            tracing::warn!(device = %self.handles.name, "clReleaseEvent gave {}", fault::text(code));
+            self.handles.log_release("clReleaseEvent", &fault::text(code));
         }
     }
 }

@@ -230,12 +230,12 @@ impl Drop for OpenClMemory {
     fn drop(&mut self) {
         // The driver keeps its own memory while commands use it, but not ours. If waiting fails nobody knows who still does.
         if let Err(error) = self.host.as_ref().map_or(Ok(()), |_| self.handles.synchronize()) {
-            tracing::warn!(device = %self.handles.name, %error, "{} bytes are never freed", self.bytes);
+            self.handles.log_release("memory that is never freed", &error);
             std::mem::forget(self.host.take());
         }
         // SAFETY: this is the one reference made by clCreateBuffer. A failure leaves the buffer to the driver.
         if let Err(code) = unsafe { release_mem_object(self.buffer) } {
-            tracing::warn!(device = %self.handles.name, "clReleaseMemObject gave {}", fault::text(code));
+            self.handles.log_release("clReleaseMemObject", &fault::text(code));
         }
         self.handles.live_bytes.fetch_sub(self.bytes as u64, Ordering::Relaxed);
     }
@@ -261,7 +261,7 @@ impl Drop for Part<'_> {
         }
         // SAFETY: this is the one reference made by clCreateSubBuffer. Commands that use it keep it.
         if let Err(code) = unsafe { release_mem_object(self.buffer) } {
-            tracing::warn!(device = %self.whole.handles.name, "clReleaseMemObject gave {}", fault::text(code));
+            self.whole.handles.log_release("clReleaseMemObject", &fault::text(code));
         }
     }
 }
@@ -300,7 +300,7 @@ impl Drop for PendingDownload {
         }
         // SAFETY: the enqueue made this event with one reference, which is ours.
         if let Err(code) = unsafe { release_event(self.event) } {
-            tracing::warn!(device = %self.handles.name, "clReleaseEvent gave {}", fault::text(code));
+            self.handles.log_release("clReleaseEvent", &fault::text(code));
         }
     }
 }

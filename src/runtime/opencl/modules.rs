@@ -15,7 +15,9 @@ use super::queue::OpenClQueue;
 use super::raw_module::{OpenClKernel, OpenClModule};
 use crate::error::{Error, Result};
 use crate::runtime::Memory;
-use crate::runtime::explicit::{ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule};
+use crate::runtime::explicit::{
+    ModuleCode, ModuleOptions, Modules, Queue, RawArg, RawGrid, RawKernel, RawModule, RustKernelOptions,
+};
 
 /// Threads of a group where nothing else decides: enough to hide waiting on a GPU, and to fill the vectors of a CPU.
 const USUAL_THREADS: u32 = 256;
@@ -53,15 +55,11 @@ impl Modules for OpenClRuntime {
         Ok(Arc::new(OpenClModule::make(&self.handles, &code, options, &self.limits, &self.binaries)?))
     }
 
-    fn rust_kernel(
-        &self,
-        kernel: &Arc<simt::ir::Kernel>,
-        checked: bool,
-        contraction: bool,
-    ) -> Result<Arc<dyn RawKernel>> {
+    fn rust_kernel(&self, kernel: &Arc<simt::ir::Kernel>, options: RustKernelOptions) -> Result<Arc<dyn RawKernel>> {
         simt::verify(kernel).map_err(Error::Internal)?;
+        let RustKernelOptions { checked, contraction, group } = options;
         let facts = &self.limits.facts;
-        let options = simt::emit::EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64, checked };
+        let options = simt::emit::EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64, checked, group };
         let emitted = tracing::debug_span!("emit", kernel = kernel.name, dialect = "OpenClC")
             .in_scope(|| simt::emit(kernel, Dialect::OpenClC, &options));
         if emitted.text.contains("cl_khr_fp64") && !facts.has_f64 {

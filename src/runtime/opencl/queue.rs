@@ -81,10 +81,8 @@ impl Drop for OpenClQueue {
             return;
         }
         // SAFETY: made by `new` with one reference. Releasing flushes, and the driver keeps the queue until it is empty.
-        if let Err(code) = unsafe { release_command_queue(self.queue) }
-            && !self.handles.health.is_lost()
-        {
-            tracing::warn!(device = %self.handles.name, "clReleaseCommandQueue gave {}", fault::text(code));
+        if let Err(code) = unsafe { release_command_queue(self.queue) } {
+            self.handles.log_release("clReleaseCommandQueue", &fault::text(code));
         }
     }
 }

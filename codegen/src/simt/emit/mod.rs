@@ -38,6 +38,9 @@ pub struct EmitOptions {
     /// True for a kernel that notes the first index out of range in its last argument, see
     /// [`NOTE_BYTES`](super::NOTE_BYTES); reads there give zero, and writes do nothing.
     pub checked: bool,
+    /// The size of the group it is launched in, where it is made for one alone: the compiler then sees to it that so many
+    /// threads find room.
+    pub group: Option<[u32; 3]>,
 }
 
 /// Prints `kernel`, which must be valid ([`verify`](super::verify())).
@@ -58,7 +61,7 @@ pub fn emit(kernel: &Kernel, dialect: Dialect, options: &EmitOptions) -> Source 
     taken.take(&entry);
     let functions = Functions::define(&functions, &mut arithmetic, taken, options.checked.then_some(&first));
     let mut emitter = BodyEmitter::new(Scope::of_kernel(kernel), &mut arithmetic, &functions, options.checked, 0);
-    emitter.emit_kernel(kernel, &entry);
+    emitter.emit_kernel(kernel, &entry, options.group);
     let code = emitter.out.finish();
     let mut text = arithmetic.head(&code, options.contraction);
     text.push_str(&code);
@@ -94,7 +97,7 @@ impl<'a> BodyEmitter<'a> {
         Self { scope, dialect, arithmetic, functions, checked, first_site, names, known, out: Writer::default() }
     }
 
-    fn emit_kernel(&mut self, kernel: &Kernel, entry: &str) {
+    fn emit_kernel(&mut self, kernel: &Kernel, entry: &str, group: Option<[u32; 3]>) {
         let mut parameters = Vec::new();
         let is_shared = shares_writes(&kernel.body);
         for (number, param) in kernel.params.iter().enumerate() {
@@ -126,7 +129,11 @@ impl<'a> BodyEmitter<'a> {
             let (name, dtype) = (&self.names.arrays[number], kernel.body.arrays[number].dtype);
             parameters.push(self.pointer(PointsTo::Group, dtype, true, false, name));
         }
-        let head = format!("{} void {entry}(", self.dialect.spelling().kernel);
+        let word = self.dialect.spelling().kernel;
+        let head = match group {
+            Some(group) => format!("{word} {} void {entry}(", self.dialect.group_extents(group)),
+            None => format!("{word} void {entry}("),
+        };
         self.open_signature(&head, &parameters);
         self.emit_arrays();
         self.emit_statements(&kernel.body.statements);

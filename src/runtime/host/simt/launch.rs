@@ -113,7 +113,7 @@ pub fn launch(kernel: &HostKernel, grid: &RawGrid, arguments: &[RawArg]) -> Resu
     let part = groups.div_ceil((rayon::current_num_threads() * PARTS) as u64).max(1);
     let run = |frame: &mut Frame, part_number: u64| {
         let start = part_number * part;
-        for group in start..(start + part).min(groups) {
+        for group in start..start.saturating_add(part).min(groups) {
             if !frame.is_stopped {
                 frame.run_group(group, &scalars);
             }
@@ -243,7 +243,7 @@ fn judge(kernel: &HostKernel, grid: &RawGrid, faults: &Faults, note: Option<*mut
             None => {
                 let place = simt::sites(&kernel.kernel).get(site as usize).copied();
                 let at = place.map_or(String::new(), |place| format!("{}:{}:{}", place.file, place.line, place.column));
-                let position = |number, extents| coordinates(number, extents).map(|at| at as usize);
+                let position = |number, extents| coordinates(number, extents).map(|at| at as u32);
                 Err(Error::KernelIndex {
                     kernel: kernel.kernel.name.clone(),
                     index,

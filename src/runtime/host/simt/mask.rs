@@ -81,7 +81,7 @@ impl Mask {
 
     fn recount(&mut self) {
         // Sums of up to 255 bytes fit in a byte, which is what vectorises.
-        let sum = |part: &[u8]| usize::from(part.iter().fold(0u8, |sum, &lane| sum + lane));
+        let sum = |part: &[u8]| usize::from(part.iter().sum::<u8>());
         self.count = self.lanes.chunks(255).map(sum).sum();
     }
 }

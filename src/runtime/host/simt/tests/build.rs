@@ -89,57 +89,87 @@ pub fn line(groups: u32, threads: u32) -> RawGrid {
     RawGrid { groups: [groups, 1, 1], threads: [threads, 1, 1], local_bytes: 0 }
 }
 
+/// A kernel with its arguments in memory of the host's.
+pub struct Compiled {
+    kernel: HostKernel,
+    memories: Vec<HostMemory>,
+    /// By argument: true for memory, and the bytes of its length or of the value.
+    values: Vec<(bool, [u8; 8], usize)>,
+    note: Option<HostMemory>,
+}
+
+impl Compiled {
+    pub fn new(kernel: &Arc<Kernel>, given: &mut [Given]) -> Self {
+        Self::with(kernel, false, given).unwrap()
+    }
+
+    fn with(kernel: &Arc<Kernel>, checked: bool, given: &mut [Given]) -> Result<Self> {
+        let kernel = HostKernel::new(kernel, checked)?;
+        let (mut memories, mut values) = (Vec::new(), Vec::new());
+        for argument in given.iter_mut() {
+            match argument {
+                Given::Slice(slice) => {
+                    values.push((true, slice.elements().to_ne_bytes(), 8));
+                    let bytes = slice.bytes();
+                    let memory = HostMemory::allocate(bytes.len().max(1))?;
+                    // SAFETY: as many bytes as were allocated.
+                    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory.data(), bytes.len()) };
+                    memories.push(memory);
+                }
+                Given::Scalar(scalar) => {
+                    let (bytes, size) = scalar.argument_bytes();
+                    values.push((false, bytes, size));
+                }
+            }
+        }
+        let note = checked.then(|| HostMemory::allocate(64)).transpose()?;
+        if let Some(note) = &note {
+            // SAFETY: so many bytes were allocated.
+            unsafe { note.data().write_bytes(0, 64) };
+        }
+        Ok(Self { kernel, memories, values, note })
+    }
+
+    fn try_launch(&self, grid: &RawGrid) -> Result<()> {
+        let mut arguments = Vec::new();
+        let mut memories = self.memories.iter();
+        for (is_memory, value, size) in &self.values {
+            if *is_memory {
+                arguments.push(RawArg::Memory(memories.next().unwrap(), 0));
+            }
+            arguments.push(RawArg::Bytes(&value[..*size]));
+        }
+        let length = (u64::from(grid.local_bytes) / 4).to_ne_bytes();
+        if grid.local_bytes > 0 {
+            arguments.push(RawArg::Bytes(&length));
+        }
+        arguments.extend(self.note.as_ref().map(|note| RawArg::Memory(note, 0)));
+        launch(&self.kernel, grid, &arguments)
+    }
+
+    pub fn launch(&self, grid: &RawGrid) {
+        self.try_launch(grid).unwrap();
+    }
+}
+
 /// Launches a kernel; slices come back as they are after it. Gives the note of a checked kernel.
 pub fn run_with(kernel: &Arc<Kernel>, grid: &RawGrid, checked: bool, given: &mut [Given]) -> Result<[u64; 8]> {
-    let kernel = HostKernel::new(kernel, checked)?;
-    let mut memories = Vec::new();
-    for argument in given.iter_mut() {
-        if let Given::Slice(slice) = argument {
-            let bytes = slice.bytes();
-            let memory = HostMemory::allocate(bytes.len().max(1))?;
-            // SAFETY: as many bytes as were allocated.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory.data(), bytes.len()) };
-            memories.push(memory);
-        }
-    }
-    let values: Vec<([u8; 8], usize)> = given
-        .iter()
-        .map(|argument| match argument {
-            Given::Slice(slice) => (slice.elements().to_ne_bytes(), 8),
-            Given::Scalar(scalar) => scalar.argument_bytes(),
-        })
-        .collect();
-    let note = HostMemory::allocate(64)?;
-    // SAFETY: so many bytes were allocated.
-    unsafe { note.data().write_bytes(0, 64) };
-    let mut arguments = Vec::new();
-    let mut next = memories.iter();
-    for (argument, (value, size)) in given.iter().zip(&values) {
-        if let Given::Slice(_) = argument {
-            arguments.push(RawArg::Memory(next.next().unwrap(), 0));
-        }
-        arguments.push(RawArg::Bytes(&value[..*size]));
-    }
-    let length = (u64::from(grid.local_bytes) / 4).to_ne_bytes();
-    if grid.local_bytes > 0 {
-        arguments.push(RawArg::Bytes(&length));
-    }
-    if checked {
-        arguments.push(RawArg::Memory(&note, 0));
-    }
-    launch(&kernel, grid, &arguments)?;
-    let mut memories = memories.iter();
+    let compiled = Compiled::with(kernel, checked, given)?;
+    compiled.try_launch(grid)?;
+    let mut memories = compiled.memories.iter();
     for argument in given.iter_mut() {
         if let Given::Slice(slice) = argument {
             let (memory, bytes) = (memories.next().unwrap(), slice.bytes());
             assert!(memory.bytes() >= bytes.len());
-            // SAFETY: as above.
+            // SAFETY: the memory was made as long as the slice.
             unsafe { std::ptr::copy_nonoverlapping(memory.data(), bytes.as_mut_ptr(), bytes.len()) };
         }
     }
     let mut words = [0u64; 8];
-    // SAFETY: the note has 64 bytes.
-    unsafe { std::ptr::copy_nonoverlapping(note.data(), of_slice_mut(&mut words).as_mut_ptr(), 64) };
+    if let Some(note) = &compiled.note {
+        // SAFETY: the note has 64 bytes.
+        unsafe { std::ptr::copy_nonoverlapping(note.data(), of_slice_mut(&mut words).as_mut_ptr(), 64) };
+    }
     Ok(words)
 }
 

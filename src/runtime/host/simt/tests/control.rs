@@ -26,7 +26,7 @@ fn nested_loops_break_continue_and_return_by_lane() {
                     break;
                 }
                 b += 2;
-                if (b + i) % 5 == 0 {
+                if (b + i).is_multiple_of(5) {
                     continue;
                 }
                 if b + a == 9 {
@@ -35,7 +35,7 @@ fn nested_loops_break_continue_and_return_by_lane() {
                 acc = (acc * 31).wrapping_add(b);
             }
             acc = (acc * 31).wrapping_add(a);
-            if acc % 13 == 0 {
+            if acc.is_multiple_of(13) {
                 break;
             }
         }
@@ -137,7 +137,7 @@ fn functions_return_by_lane() {
             if x <= 1 {
                 return count;
             }
-            x = if x % 2 == 0 { x / 2 } else { 3 * x + 1 };
+            x = if x.is_multiple_of(2) { x / 2 } else { 3 * x + 1 };
             count += 1;
         }
     }
@@ -179,7 +179,18 @@ fn functions_return_by_lane() {
     run(&kernel, &line(3, 100), &mut [Given::Slice(&mut found)]);
     for (i, &found) in found.iter().enumerate() {
         let i = i as u64;
-        let wanted = if i % 3 == 0 { 7 } else { collatz(i) + 1000 * collatz(collatz(i)) };
+        let wanted = if i.is_multiple_of(3) { 7 } else { collatz(i) + 1000 * collatz(collatz(i)) };
         assert_eq!(found, wanted, "{i}");
     }
+}
+
+#[test]
+fn expressions_may_nest_as_deep_as_any_runtime_takes() {
+    let mut k = Build::default();
+    let out = k.slice(DType::U64, true);
+    let deep = (0..390).fold(global(), |inner, _| add(inner, n(1)));
+    let store = k.store(out, [global()], deep);
+    let mut found = vec![0u64; 4];
+    run(&k.finish(vec![store]), &line(1, 4), &mut [Given::Slice(&mut found)]);
+    assert_eq!(found, [390, 391, 392, 393]);
 }

@@ -1,5 +1,6 @@
 //! The engine against scalar Rust.
 
+mod bench;
 mod build;
 mod control;
 mod groups;
