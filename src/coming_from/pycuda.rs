@@ -14,7 +14,7 @@
 //! | `no_extern_c=True` | [`extern_c(false)`](crate::ModuleBuilder::extern_c); templates by [`expression`](crate::ModuleBuilder::expression) |
 //! | `CompileError`, with `command_line` and `stderr` | [`Error::Compile`](crate::Error::Compile), with `options`, `log` and `source_text` |
 //! | `cache_dir=` | `LAZULI_CACHE_DIR`, [`Config::disk_cache`](crate::Config::disk_cache); test `compiled_modules_are_kept_on_disk_under_all_they_depend_on` |
-//! | `drv.module_from_buffer`, `module_from_file` | [`from_cubin`](crate::Module::from_cubin), [`from_ptx`](crate::Module::from_ptx) [`from_binary`](crate::Module::from_binary) |
+//! | `drv.module_from_buffer`, `module_from_file` | [`from_cubin`](crate::Module::from_cubin), [`from_ptx`](crate::Module::from_ptx), [`from_binary`](crate::Module::from_binary) |
 //! | `mod.get_function(name)` | [`function`](crate::Module::function) |
 //! | `mod.get_global(name)` | [`global`](crate::Module::global), typed memory, on CUDA: OpenCL has no call for it |
 //! | `mod.get_texref(name)` | not built: there are no textures |
