@@ -55,14 +55,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Numbers that are more often near the middle; the kernels read them where the lazy expression leaves them.
     let line = device.arange::<f32>(0.0, elements as f32, 1.0) * 0.618_034;
     let x = (line.sin() + (line * 1.7).sin()) * 0.25 + 0.5;
-    lazuli::eval(&x)?;
+    lazuli::eval((&x,))?;
 
     let mut expected = vec![0u32; BINS];
     for x in x.get()? {
         expected[(x * BINS as f32).clamp(0.0, (BINS - 1) as f32) as usize] += 1;
     }
 
-    let (groups, threads) = (64, 256);
+    let (groups, threads): (usize, usize) = (64, 256);
     let (mut counts, mut again) = (device.zeros::<u32>(BINS), device.zeros::<u32>(BINS));
     let time = global(&x, &mut counts).timed(groups, threads)?;
     println!("global: {time:?} with its compilation");

@@ -100,7 +100,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // print(add_kernel.inspect_asm())
     let source = add_kernel::Kernel::source(&device)?;
-    println!("\nthe kernel as {} sees it:\n{}", device.name(), source.trim_end());
+    // Before it stands the vocabulary that every kernel is written in.
+    let from = source.rfind("add_kernel").and_then(|at| source[..at].rfind('\n')).unwrap_or(0);
+    println!("\nthe kernel as {} sees it:\n{}", device.name(), source[from..].trim());
     Ok(())
 }
 

@@ -149,7 +149,7 @@ fn kernel(device: &Device, queue: &Queue, a: &[f32]) -> Outcome {
         "KERNEL twice(GLOBAL const f32 *a, GLOBAL f32 *res, i32 n) { if (INDEX_X < n) res[INDEX_X] = a[INDEX_X] * 2; }";
     let program = match Module::builder(device).language(Language::Portable).name("twice").source(source) {
         Err(Error::Unsupported { what, .. }) => {
-            println!("left out here, for there is no {what}");
+            println!("left out here; no support for {what}");
             return Ok(());
         }
         built => built?,

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("device: {device}; {rows} x {columns} elements");
 
     let x = device.arange::<f32>(0.0, (rows * columns) as f32, 1.0);
-    lazuli::eval(&x)?;
+    lazuli::eval((&x,))?;
     let groups = (columns.div_ceil(TILE), rows.div_ceil(TILE));
     let mut y = device.zeros::<f32>([columns, rows]);
     let mut z = device.zeros::<f32>([columns, rows]);
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The first launch of each compiles it.
     naive(&x, &mut y, rows, columns).launch(groups, (TILE, TILE))?;
     tiled(&x, &mut z, rows, columns).launch(groups, (TILE, ROWS))?;
-    let right = x.reshape([rows, columns]).transpose().get()?;
+    let right = x.reshape([rows, columns]).t().get()?;
     for (name, ours) in [("naive", y.get()?), ("tiled", z.get()?)] {
         if ours != right {
             return Err(format!("{name}: the result is not the transpose").into());

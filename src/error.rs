@@ -201,9 +201,9 @@ pub enum Error {
         /// Its extent.
         extent: usize,
         /// The group's number along x, y and z.
-        group: [usize; 3],
+        group: [u32; 3],
         /// The thread's number in its group along x, y and z.
-        thread: [usize; 3],
+        thread: [u32; 3],
         /// File, line and column of the access.
         at: String,
     },

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Node, Op, Snapshot};
 
@@ -79,12 +79,12 @@ fn users_first(roots: &[Arc<Node>]) -> Vec<Pending> {
         Leave(Arc<Node>, Vec<Arc<Node>>),
     }
     let mut order = Vec::new();
-    let mut seen: FxHashMap<*const Node, ()> = FxHashMap::default();
+    let mut seen: FxHashSet<*const Node> = FxHashSet::default();
     let mut open: Vec<Visit> = roots.iter().cloned().map(Visit::Enter).collect();
     while let Some(visit) = open.pop() {
         match visit {
             Visit::Enter(node) => {
-                if node.is_evaluated() || seen.insert(Arc::as_ptr(&node), ()).is_some() {
+                if node.is_evaluated() || !seen.insert(Arc::as_ptr(&node)) {
                     continue;
                 }
                 let Snapshot::Pending(inputs) = node.snapshot() else { continue };

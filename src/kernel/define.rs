@@ -31,8 +31,9 @@ impl Default for Params {
 
 /// The name of a kernel or function with the generic arguments it was made for, such as `axpy_f32`.
 fn full_name(name: &str, generics: &[String]) -> String {
-    let of_value = |generic: &String| generic.replace('-', "minus_");
-    std::iter::once(name.to_string()).chain(generics.iter().map(of_value)).collect::<Vec<_>>().join("_")
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let of_value = |generic: &String| generic.replace('-', "minus_").chars().map(letter).collect();
+    std::iter::once(name.to_string()).chain(generics.iter().map(of_value)).collect::<Vec<String>>().join("_")
 }
 
 /// Builds a kernel.

@@ -3,8 +3,9 @@
 use lazuli_codegen::simt::function::PointsTo;
 use lazuli_codegen::simt::ir::{Builtin, Expr, Memory, Space, Stmt};
 
+use super::arrays::new_array;
 use super::builder;
-use super::memory::{ArrayType, Handle, LocalArray, MemoryKind, SliceMut, new_array};
+use super::memory::{ArrayType, Handle, LocalArray, MemoryKind, SliceMut};
 use super::operators::{add, mul};
 use super::scalar::KernelScalar;
 use super::value::{Bind, Readable, Value};

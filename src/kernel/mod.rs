@@ -30,7 +30,8 @@
 //! | `#[lazuli::device]` | scalars, slices, references to arrays | what the bodies of all three may call |
 //! | `#[lazuli::elementwise]` | one to eight scalars | a function over whole arrays, with broadcasting, that fuses as the built-in ones do |
 //!
-//! A kernel `saxpy` is also the type `saxpy::Kernel`, whose `source(&device)` is the generated code. A device function or
+//! A kernel `saxpy` is also the type `saxpy::Kernel`: its `source(&device)` is the generated code, and its `attributes(&device)`
+//! are what the compiler tells of it. A device function or
 //! element-wise function `longer` is the type `longer::Function`, by which [`Array::reduce`](crate::Array::reduce) and
 //! [`Array::scan`](crate::Array::scan) combine elements. With generic parameters these are `saxpy::Kernel::<f32>` and
 //! `longer::Function::<f32>::new()`.
@@ -122,6 +123,7 @@ mod walk;
 
 mod value;
 
+mod fold;
 mod operators;
 
 mod number_methods;
@@ -136,6 +138,7 @@ mod matching;
 
 mod range;
 
+mod arrays;
 mod memory;
 
 mod intrinsics;
@@ -173,6 +176,7 @@ pub mod build {
     pub use lazuli_codegen::simt::Function;
     pub use lazuli_codegen::simt::ir::Kernel;
 
+    pub use super::arrays::{array_of, array_of_rows, array1, array2, array3};
     pub use super::control::{
         begin_and, begin_if, begin_loop, begin_or, give_back, give_back_nothing, go_on, leave, leave_unless,
     };
@@ -181,11 +185,10 @@ pub mod build {
         kernel, scalar_param, slice_mut_param, slice_param, type_name, value,
     };
     pub use super::elementwise::over_arrays;
-    pub use super::inspect::source;
+    pub use super::inspect::{attributes, source};
     pub use super::matching::{cover, sometimes};
     pub use super::memory::{
-        ArrayMut, ArrayRef, LocalArray, Slice, SliceMut, array_of, array_of_rows, array1, array2, array3, before,
-        by_mut, by_ref, element, is_empty, len, load, store,
+        ArrayMut, ArrayRef, LocalArray, Slice, SliceMut, before, by_mut, by_ref, element, is_empty, len, load, store,
     };
     pub use super::operators::{
         add, bit_and, bit_or, bit_xor, cast, div, eq, from, from_bits, ge, gt, le, lt, mul, ne, neg, not, rem, shl,

@@ -4,6 +4,7 @@ use lazuli_codegen::simt::ir::Expr;
 use lazuli_codegen::{BinaryOp, UnaryOp};
 
 use super::builder::whole;
+use super::fold::{fold, fold_cast};
 use super::scalar::{FloatBits, KernelBits, KernelInteger, KernelNumber, KernelScalar, KernelSigned, integer, width};
 use super::value::Value;
 
@@ -12,9 +13,8 @@ pub(super) fn unary<T: KernelScalar, R: KernelScalar>(op: UnaryOp, a: Value<T>) 
 }
 
 pub(super) fn binary<T: KernelScalar, R: KernelScalar>(op: BinaryOp, a: Value<T>, b: Value<T>) -> Value<R> {
-    // The left one first: taking the right one apart changes nothing, but the order shows that.
-    let a = Box::new(a.into_expr());
-    Value::of(Expr::Binary(op, a, Box::new(b.into_expr())))
+    let (a, b) = (a.into_expr(), b.into_expr());
+    Value::of(fold(op, &a, &b).unwrap_or_else(|| Expr::Binary(op, Box::new(a), Box::new(b))))
 }
 
 macro_rules! operators {
@@ -88,7 +88,11 @@ pub fn cast<U: KernelNumber, T: KernelScalar>(a: Value<T>) -> Value<U> {
 }
 
 pub(super) fn convert(to: lazuli_codegen::DType, from: lazuli_codegen::DType, a: Expr) -> Expr {
-    if to == from { a } else { Expr::Cast(to, Box::new(a)) }
+    match fold_cast(to, &a) {
+        _ if to == from => a,
+        Some(constant) => constant,
+        None => Expr::Cast(to, Box::new(a)),
+    }
 }
 
 /// `U::from(a)`, where Rust has it.

@@ -140,9 +140,9 @@ fn place_of(kernel: &ir::Kernel, site: u64) -> String {
 }
 
 /// Where number `number` of a box stands that is counted with x innermost.
-fn coordinates(number: u64, extents: [u32; 3]) -> [usize; 3] {
+fn coordinates(number: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(|extent| u64::from(extent.max(1)));
-    [number % x, number / x % y, number / x / y].map(|at| usize::try_from(at).unwrap_or(usize::MAX))
+    [number % x, number / x % y, number / x / y].map(|at| u32::try_from(at).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

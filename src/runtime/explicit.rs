@@ -86,6 +86,10 @@ pub trait RawModule: Any + Send + Sync {
 
 /// What a module is made of.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host compiles no source text")
+)]
 pub enum ModuleCode<'a> {
     /// Source text, the prelude of the vocabulary already before it where that was asked for.
     Source(&'a str),
@@ -95,6 +99,10 @@ pub enum ModuleCode<'a> {
 
 /// One argument of a launch.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host compiles no source text")
+)]
 pub enum RawArg<'a> {
     /// A pointer to device memory, so many bytes in.
     Memory(&'a dyn Memory, usize),
@@ -117,6 +125,10 @@ pub struct RawGrid {
 
 /// How source text is compiled.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    not(any(feature = "cuda", feature = "opencl")),
+    allow(dead_code, reason = "the host compiles no source text")
+)]
 pub struct ModuleOptions {
     /// What messages call the source.
     pub name: String,

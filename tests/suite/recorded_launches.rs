@@ -1,5 +1,6 @@
 //! Kernels that the user wrote as operations of the lazy graph: order, fusing around them, values kept, errors.
 
+use lazuli::kernel::*;
 use lazuli::prelude::*;
 use lazuli::{Error, Language, Module, Output, args};
 use ndarray::{Array1, arr1, s};
@@ -37,6 +38,49 @@ fn on_compiling(body: impl Fn(&Device, &Module)) {
 
 fn host_values(n: usize) -> Array1<f32> {
     Array1::from_iter((0..n).map(|i| (i % 97) as f32 / 8.0 - 3.0))
+}
+
+#[lazuli::kernel]
+fn halved(x: &[f32], y: &mut [f32]) {
+    let i = grid1();
+    if i < y.len() {
+        y[i] = x[i] * 0.5;
+    }
+}
+
+/// Reads one element too many.
+#[lazuli::kernel]
+fn next(x: &[f32], y: &mut [f32]) {
+    let i = grid1();
+    if i < y.len() {
+        y[i] = x[i + 1];
+    }
+}
+
+#[test]
+fn kernels_in_rust_are_recorded_on_every_device() {
+    on_every(|device| {
+        let host = host_values(1000);
+        let x = device.to_device(&host).unwrap();
+        let before = device.counters().launches;
+        let (mut y, mut z) = (Output::<f32>::new(device, [1000]), &x + 1.0);
+        let old = z.clone();
+        halved(&(&x * 8.0 - 1.0), &mut y).record_forall(1000).unwrap();
+        halved(&y.array().unwrap(), &mut z).record(4, 250).unwrap();
+        let sum = &z + &old;
+        assert_eq!(device.counters().launches, before, "recording launched something");
+        let right = host.mapv(|x| (x * 8.0 - 1.0) * 0.5 * 0.5 + (x + 1.0));
+        assert_eq!(values(&sum), right.into_dyn());
+        assert_eq!(values(&old), host.mapv(|x| x + 1.0).into_dyn());
+        assert_eq!(values(&y.array().unwrap()), host.mapv(|x| (x * 8.0 - 1.0) * 0.5).into_dyn());
+        // Out of range in a kernel that is launched with checks: told by `get`, whatever was made of it.
+        let checked = open(device.name(), Config::default().with_checked_kernels(true));
+        let mut y = Output::<f32>::new(&checked, [8]);
+        next(&checked.from_slice(&[1.0f32; 8]).unwrap(), &mut y).record_forall(8).unwrap();
+        let error = (y.array().unwrap() + 1.0).get().unwrap_err();
+        assert!(matches!(&error, Error::KernelIndex { index: 8, extent: 8, .. }), "{error}");
+        assert_eq!(checked.from_slice(&[1.0f32]).unwrap().sum().item().unwrap(), 1.0);
+    });
 }
 
 #[test]
@@ -136,7 +180,7 @@ fn a_long_chain_of_launches_and_shared_values_costs_no_more_than_it_is() {
         let x = device.from_slice(&[0.0f32; 16]).unwrap();
         // A value that every round uses again is computed once.
         let shared = (&x + 3.0).sqrt().exp();
-        let rounds = 40;
+        let rounds = 400;
         let mut y = x.clone();
         for _ in 0..rounds {
             y = &y + &shared;
@@ -147,7 +191,7 @@ fn a_long_chain_of_launches_and_shared_values_costs_no_more_than_it_is() {
         let launches = device.counters().launches - before;
         let step = 3f32.sqrt().exp();
         let right = (0..rounds).fold(0f32, |y, _| y + step + 1.0);
-        assert!((got - right).abs() <= 1e-4 * right, "{got} where {right} is right");
+        assert!((got - right).abs() <= 1e-3 * right, "{got} where {right} is right");
         if device.config().fusion {
             assert_eq!(launches, 1 + 2 * rounds as u64 - 1, "the shared value, then a sum and a launch each round");
         }

@@ -82,12 +82,17 @@ impl Translator<'_> {
         let arms = whole.arms.iter().map(|arm| {
             let (pat, attrs) = (&arm.pat, &arm.attrs);
             let guard = arm.guard.as_ref().map(|_| quote!(if ::lazuli::kernel::build::sometimes()));
-            quote!(#(#attrs)* #pat #guard => {})
+            // Where the body stands: rustc shows there what is missing after the last one.
+            let nothing = quote_spanned!(arm.body.span()=> {});
+            quote!(#(#attrs)* #pat #guard => #nothing)
         });
-        let by = hidden("__by", whole.expr.span());
-        let (cover, read) = (builder(whole.expr.span(), "cover"), builder(whole.expr.span(), "read"));
+        let span = whole.expr.span();
+        let (by, cover, read) = (hidden("__by", span), builder(span, "cover"), builder(span, "read"));
         let keyword = whole.match_token;
-        quote!(#[allow(unused_variables, unused_mut)] #cover(&#read(&#matched), |#by| #keyword #by { #(#arms),* });)
+        let read = quote_spanned!(span=> &#read(&#matched));
+        let cases = quote_spanned!(keyword.span=> |#by| #keyword #by { #(#arms),* });
+        let call = quote_spanned!(span=> #cover(#read, #cases));
+        quote!(#[allow(unused_variables, unused_mut)] #call;)
     }
 
     /// The arms from the first one on.

@@ -77,10 +77,10 @@ impl Translator<'_> {
                 return quote_spanned!(span=> #asked(&#receiver));
             }
         }
+        let receiver = self.expr(&call.receiver);
         if let Some(instead) = instead_of_method(&name) {
             return self.refuse(method, instead);
         }
-        let receiver = self.expr(&call.receiver);
         let arguments = self.arguments(&call.args);
         let turbofish = &call.turbofish;
         quote_spanned!(span=> #receiver.#method #turbofish(#(#arguments),*))

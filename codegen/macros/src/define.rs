@@ -27,10 +27,11 @@ impl Kind {
 }
 
 /// The items for a function; errors where it cannot be translated, and then the items with an empty body, so that what uses
-/// them has no errors of its own.
+/// them has no errors of its own. A signature that is refused makes none.
 pub fn define(kind: Kind, function: &ItemFn) -> TokenStream {
     let mut errors = Vec::new();
     let signature = Signature::read(kind, function, &mut errors);
+    let is_signature_wrong = !errors.is_empty();
     let types = signature.generics.type_params().map(|param| param.ident.to_string()).collect();
     let mut translator = Translator::new(signature.name, signature.result, types);
     // Also those whose type is refused, so that each mistake is told once.
@@ -47,18 +48,13 @@ pub fn define(kind: Kind, function: &ItemFn) -> TokenStream {
     let body = if errors.is_empty() { quote!(#params #body) } else { TokenStream::new() };
     let items = Items { kind, function, signature: &signature, body };
     let made = match kind {
-        _ if has_wrong_params(&signature, function) => TokenStream::new(),
+        _ if is_signature_wrong => TokenStream::new(),
         Kind::Kernel => items.kernel(),
         Kind::Device => items.device(),
         Kind::Elementwise => items.elementwise(),
     };
     let errors = errors.into_iter().map(Error::into_compile_error);
     quote!(#(#errors)* #made)
-}
-
-/// True where a parameter could not be read, so that there is no signature to make.
-fn has_wrong_params(signature: &Signature<'_>, function: &ItemFn) -> bool {
-    signature.params.len() != function.sig.inputs.len() || signature.generics.lifetimes().next().is_some()
 }
 
 /// The variable of a parameter in the body.
@@ -142,6 +138,14 @@ impl Items<'_> {
                 #[allow(dead_code)]
                 pub fn source(device: &::lazuli::Device) -> ::lazuli::Result<::lazuli::kernel::build::String> {
                     ::lazuli::kernel::build::source::<Self>(device)
+                }
+
+                /// What the device's compiler tells of the kernel: registers, memory of a group, the most threads.
+                ///
+                /// Errors: as `source`; `Unsupported` where the device tells nothing.
+                #[allow(dead_code)]
+                pub fn attributes(device: &::lazuli::Device) -> ::lazuli::Result<::lazuli::KernelAttributes> {
+                    ::lazuli::kernel::build::attributes::<Self>(device)
                 }
             }
         }

@@ -147,7 +147,8 @@ impl Translator<'_> {
                 index => self.expr(index),
             });
         }
-        quote!((#(#made,)*))
+        let span = indices.first().map_or_else(Span::call_site, |index| index.span());
+        quote_spanned!(span=> (#(#made,)*))
     }
 
     fn repeat(&mut self, repeat: &ExprRepeat) -> TokenStream {

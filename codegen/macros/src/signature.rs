@@ -52,8 +52,18 @@ impl<'a> Signature<'a> {
             refuse(variadic.span(), format!("{what} takes a fixed number of parameters"));
         }
         for generic in &signature.generics.params {
-            if let GenericParam::Lifetime(lifetime) = generic {
-                refuse(lifetime.span(), format!("{what} needs no lifetimes: leave them out, as in `x: &[f32]`"));
+            match generic {
+                GenericParam::Lifetime(lifetime) => {
+                    refuse(lifetime.span(), format!("{what} needs no lifetimes: leave them out, as in `x: &[f32]`"));
+                }
+                GenericParam::Type(param) if param.bounds.is_empty() && signature.generics.where_clause.is_none() => {
+                    let name = &param.ident;
+                    refuse(
+                        param.span(),
+                        format!("say what `{name}` is: `{name}: Element`, `Number`, `Float` or `Integer`"),
+                    );
+                }
+                GenericParam::Type(_) | GenericParam::Const(_) => {}
             }
         }
         let mut params = Vec::new();

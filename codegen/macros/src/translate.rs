@@ -67,10 +67,11 @@ pub fn hidden(name: &str, span: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(span))
 }
 
-/// The name of a variable as text, without `r#`.
+/// A name as generated code has it: without `r#`, and with `_` for the letters that C has not.
 pub fn text(name: &Ident) -> String {
     let name = name.to_string();
-    name.strip_prefix("r#").map_or_else(|| name.clone(), str::to_string)
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    name.strip_prefix("r#").unwrap_or(&name).chars().map(letter).collect()
 }
 
 /// An expression without parentheses around it.

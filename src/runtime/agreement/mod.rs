@@ -5,12 +5,15 @@ mod random;
 
 use std::sync::Arc;
 
+use lazuli_codegen::DType;
 use lazuli_codegen::simt::ir::{Kernel, Param};
 use lazuli_codegen::simt::{NOTE_BYTES, verify};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 
-use self::random::{GROUP, GROUPS, random_kernel};
+#[cfg(feature = "cuda")]
+pub(super) use self::random::random_kernel;
+use self::random::{GROUP, GROUPS};
 use super::Runtime;
 use super::explicit::{RawArg, RawGrid, RustKernelOptions};
 use super::host::HostRuntime;
@@ -18,6 +21,7 @@ use crate::error::Result;
 
 /// Devices beside the host.
 fn others() -> Vec<(&'static str, Box<dyn Runtime>)> {
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(unused_mut, reason = "the host is alone"))]
     let mut others: Vec<(&'static str, Box<dyn Runtime>)> = Vec::new();
     #[cfg(feature = "opencl")]
     match super::opencl::OpenClRuntime::open(0, None) {
@@ -83,17 +87,21 @@ fn slices(kernel: &Kernel, mut state: u64) -> Vec<(Vec<u8>, u64)> {
     });
     lengths
         .map(|(dtype, length)| {
-            let element = |bits: u64| match dtype {
-                lazuli_codegen::DType::Bool => vec![(bits % 2) as u8],
+            let element = |bits: u64| {
                 // Numbers near 1, where most operations have something to do.
-                lazuli_codegen::DType::F32 => (((bits % 4096) as f32 - 2048.0) / 64.0).to_ne_bytes().to_vec(),
-                lazuli_codegen::DType::F16 => {
-                    half::f16::from_f32(((bits % 4096) as f32 - 2048.0) / 64.0).to_ne_bytes().to_vec()
+                let near = ((bits % 4096) as f32 - 2048.0) / 64.0;
+                match dtype {
+                    DType::Bool => vec![(bits % 2) as u8],
+                    DType::F16 => half::f16::from_f32(near).to_ne_bytes().to_vec(),
+                    DType::BF16 => half::bf16::from_f32(near).to_ne_bytes().to_vec(),
+                    DType::F32 => near.to_ne_bytes().to_vec(),
+                    DType::F64 => (f64::from(near) / 3.0).to_ne_bytes().to_vec(),
+                    // Small ones and large ones.
+                    _ => {
+                        let number = if bits.is_multiple_of(2) { bits % 16 } else { bits << 20 ^ bits };
+                        number.to_ne_bytes()[..dtype.size_bytes()].to_vec()
+                    }
                 }
-                // Small ones and large ones.
-                _ => (if bits.is_multiple_of(2) { bits % 16 } else { bits << 20 ^ bits }).to_ne_bytes()
-                    [..dtype.size_bytes()]
-                    .to_vec(),
             };
             ((0..length).flat_map(|_| element(next())).collect(), length)
         })
@@ -112,7 +120,7 @@ fn random_kernels_agree() {
     let mut runner = TestRunner::new(Config { failure_persistence: None, max_shrink_iters: 60, ..config });
     let cases = (any::<u64>(), 3usize..60, any::<bool>());
     let outcome = runner.run(&cases, |(seed, size, checked)| {
-        let kernel = Arc::new(random_kernel(seed, size, checked));
+        let kernel = Arc::new(random::random_kernel(seed, size, checked));
         verify(&kernel).map_err(TestCaseError::fail)?;
         let given = slices(&kernel, seed);
         let wanted = run(&host, &kernel, checked, &given).map_err(|error| TestCaseError::fail(error.to_string()))?;
@@ -128,7 +136,7 @@ fn random_kernels_agree() {
         Ok(())
     });
     if let Err(TestError::Fail(why, (seed, size, checked))) = &outcome {
-        let kernel = Arc::new(random_kernel(*seed, *size, *checked));
+        let kernel = Arc::new(random::random_kernel(*seed, *size, *checked));
         let source = host.modules_source(&kernel);
         panic!("{why}\nrandom_kernel({seed}, {size}, {checked}):\n{source}");
     }

@@ -16,8 +16,7 @@ pub const WRITTEN: u64 = (GROUPS * GROUP) as u64 * OWN;
 /// Elements that a thread has of each.
 const OWN: u64 = 4;
 
-const TYPES: [DType; 9] =
-    [DType::Bool, DType::I32, DType::U32, DType::I64, DType::U64, DType::U8, DType::I16, DType::F16, DType::F32];
+const TYPES: [DType; 13] = DType::ALL;
 
 /// A kernel of about so many statements. With `wild`, indices may be out of range, so that it must be checked.
 pub fn random_kernel(seed: u64, size: usize, wild: bool) -> Kernel {
@@ -364,6 +363,10 @@ impl Writer {
                     _ => self.leaf(scope, dtype),
                 }
             }
+            7 if dtype == DType::U64 => {
+                let float = self.expression(scope, DType::F64, depth - 1);
+                Expr::Bits(DType::U64, Box::new(self.without_nan(DType::F64, float)))
+            }
             7 if dtype == DType::U32 => {
                 let float = self.expression(scope, DType::F32, depth - 1);
                 Expr::Bits(DType::U32, Box::new(self.without_nan(DType::F32, float)))
@@ -421,7 +424,9 @@ impl Writer {
         let bits = match dtype {
             DType::Bool => self.below(2),
             DType::F32 => u64::from(((self.below(200) as f32 - 100.0) / 8.0).to_bits()),
+            DType::F64 => ((self.below(200) as f64 - 100.0) / 8.0).to_bits(),
             DType::F16 => u64::from(half::f16::from_f32((self.below(200) as f32 - 100.0) / 8.0).to_bits()),
+            DType::BF16 => u64::from(half::bf16::from_f32((self.below(200) as f32 - 100.0) / 8.0).to_bits()),
             _ => {
                 let small = self.below(70);
                 let large = self.next() << 16 ^ self.next();

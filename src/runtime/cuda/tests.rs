@@ -330,3 +330,21 @@ mod compiler {
         }
     }
 }
+
+/// What agrees on other devices (`agreement`) is CUDA C as well.
+#[test]
+fn random_kernels_are_accepted() {
+    if let Err(why) = libraries::require_nvrtc() {
+        return println!("SKIP: {why}");
+    }
+    let target = nvrtc::Target::new(&nvrtc::Release::loaded(), 90);
+    for seed in 1..=40 {
+        let checked = seed % 2 == 0;
+        let kernel = crate::runtime::agreement::random_kernel(seed << 32, 50, checked);
+        let options = lazuli_codegen::simt::emit::EmitOptions { checked, ..Default::default() };
+        let source = lazuli_codegen::simt::emit(&kernel, Dialect::CudaC, &options);
+        if let Err(failure) = nvrtc::compile(&source.text, &source.entry, &target, false) {
+            panic!("random_kernel({} << 32, 50, {checked}):\n{}\n{}", seed, failure.log, source.text);
+        }
+    }
+}

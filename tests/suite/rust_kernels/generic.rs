@@ -95,6 +95,7 @@ fn names_carry_the_generic_arguments() {
     assert_eq!(constants::Kernel::<3, true>::build().unwrap().name, "constants_3_true");
     assert_eq!(axpy::Kernel::<lazuli::bf16>::NAME, "axpy");
     on_fused(|device| assert!(axpy::Kernel::<f32>::source(device).unwrap().contains("axpy_f32")));
+    on_fused(|device| assert!(axpy::Kernel::<f32>::attributes(device).unwrap().max_threads >= 1));
 }
 
 #[lazuli::device]

@@ -2,7 +2,7 @@
 
 use super::frame::{Fault, Frame};
 use super::mask::Mask;
-use super::program::{Call, If, MaskId, Reg, Repeat, Step};
+use super::program::{Call, If, Lanes, MaskId, Reg, Repeat, Step};
 
 impl<'a> Frame<'a> {
     /// Runs steps for the lanes of a mask, of which there is one at least. The mask loses those that leave.
@@ -13,6 +13,7 @@ impl<'a> Frame<'a> {
                 | Step::Apply2 { .. }
                 | Step::Apply3 { .. }
                 | Step::Copy { .. }
+                | Step::Splat { .. }
                 | Step::Length { .. }
                 | Step::Clear { .. } => {
                     self.run_plain(step);
@@ -90,11 +91,16 @@ impl<'a> Frame<'a> {
         running.copy_from(own);
         loop {
             if let Some(counter) = &repeat.counter {
-                let (goes_on, n) = (self.register(counter.goes_on), self.n);
+                let n = if counter.lanes == Lanes::First { 1 } else { self.n };
+                let goes_on = self.register(counter.goes_on);
                 // SAFETY: registers of the counter's type, and one of bool, of `n` lanes each, which lie apart.
                 unsafe { (counter.less)(goes_on, self.register(counter.var), self.register(counter.end), n) };
                 let condition = self.lanes::<u8>(counter.goes_on);
-                self.masks[repeat.running.at()].keep_where(condition);
+                match counter.lanes {
+                    Lanes::All => self.masks[repeat.running.at()].keep_where(condition),
+                    Lanes::First if condition.first() != Some(&1) => self.masks[repeat.running.at()].clear(),
+                    Lanes::First => {}
+                }
             }
             if self.masks[repeat.running.at()].count() == 0 {
                 break;
@@ -114,10 +120,9 @@ impl<'a> Frame<'a> {
                 running.keep(alive);
             }
             if let Some(counter) = &repeat.counter {
+                let n = if counter.lanes == Lanes::First { 1 } else { self.n };
                 // SAFETY: as above.
-                unsafe {
-                    (counter.advance)(self.register(counter.var), self.register(counter.end), counter.step, self.n);
-                }
+                unsafe { (counter.advance)(self.register(counter.var), self.register(counter.end), counter.step, n) }
             }
         }
         if repeat.returns {

@@ -7,7 +7,7 @@ use lazuli_codegen::simt::ir::Builtin;
 
 use super::lower::Lowered;
 use super::mask::Mask;
-use super::program::{MaskId, MemorySlot, Reg, Step};
+use super::program::{Lanes, MaskId, MemorySlot, Reg, Step};
 
 /// What a memory is at the time.
 #[derive(Clone, Copy)]
@@ -267,23 +267,30 @@ impl<'a> Frame<'a> {
 
     /// Runs a step that does the same whatever lanes are on.
     pub(super) fn run_plain(&mut self, step: &Step) {
-        let n = self.n;
+        let count = |lanes| if lanes == Lanes::First { 1 } else { self.n };
         match *step {
             // SAFETY (of the calls below): lowering gives each operation registers of its own types, which have `n` elements,
             // and a target that is none of the operands.
-            Step::Apply1 { run, to, a } => unsafe { run(self.register(to), self.register(a), n) },
+            Step::Apply1 { run, to, a, lanes } => unsafe { run(self.register(to), self.register(a), count(lanes)) },
             // SAFETY: as above.
-            Step::Apply2 { run, to, a, b } => unsafe {
-                run(self.register(to), self.register(a), self.register(b), n);
+            Step::Apply2 { run, to, a, b, lanes } => unsafe {
+                run(self.register(to), self.register(a), self.register(b), count(lanes));
             },
             // SAFETY: as above.
-            Step::Apply3 { run, to, a, b, c } => unsafe {
-                run(self.register(to), self.register(a), self.register(b), self.register(c), n);
+            Step::Apply3 { run, to, a, b, c, lanes } => unsafe {
+                run(self.register(to), self.register(a), self.register(b), self.register(c), count(lanes));
             },
-            Step::Copy { to, from } => self.copy(to, from),
-            Step::Length { to, memory } => {
-                let length = self.memories[memory.at()].length;
-                self.lanes_mut::<u64>(to).fill(length);
+            Step::Copy { to, from, lanes } => self.copy_lanes(to, from, count(lanes)),
+            Step::Splat { to, from } => {
+                let mut value = [0; 8];
+                let bytes = self.lowered.program.registers[from.at()];
+                // SAFETY: a register's first element, of so many bytes.
+                unsafe { std::ptr::copy_nonoverlapping(self.register(from), value.as_mut_ptr(), bytes) }
+                self.splat(to, value);
+            }
+            Step::Length { to, memory, lanes } => {
+                let (length, count) = (self.memories[memory.at()].length, count(lanes));
+                self.lanes_mut::<u64>(to)[..count].fill(length);
             }
             Step::Clear { memory } => {
                 let Bound { data, length, .. } = self.memories[memory.at()];
@@ -298,7 +305,11 @@ impl<'a> Frame<'a> {
 
     /// Copies every lane.
     pub(super) fn copy(&self, to: Reg, from: Reg) {
-        let bytes = self.lowered.program.registers[to.at()] * self.n;
+        self.copy_lanes(to, from, self.n);
+    }
+
+    fn copy_lanes(&self, to: Reg, from: Reg, n: usize) {
+        let bytes = self.lowered.program.registers[to.at()] * n;
         // SAFETY: both have so many bytes; registers are one or lie apart.
         unsafe { std::ptr::copy(self.register(from), self.register(to), bytes) }
     }

@@ -243,7 +243,7 @@ fn judge(kernel: &HostKernel, grid: &RawGrid, faults: &Faults, note: Option<*mut
             None => {
                 let place = simt::sites(&kernel.kernel).get(site as usize).copied();
                 let at = place.map_or(String::new(), |place| format!("{}:{}:{}", place.file, place.line, place.column));
-                let position = |number, extents| coordinates(number, extents).map(|at| at as usize);
+                let position = |number, extents| coordinates(number, extents).map(|at| at as u32);
                 Err(Error::KernelIndex {
                     kernel: kernel.kernel.name.clone(),
                     index,

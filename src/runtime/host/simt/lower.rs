@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::advance::advance;
 use super::program::{
-    Access, Atomic, Call, Callee, Counter, If, MaskId, MemoryId, MemorySlot, Program, Reg, Repeat, Step,
+    Access, Atomic, Call, Callee, Counter, If, Lanes, MaskId, MemoryId, MemorySlot, Program, Reg, Repeat, Step,
 };
 use crate::runtime::host::ops::apply::Fn1;
 use crate::runtime::host::ops::{binary::binary, cast, register_bytes, ternary, unary::unary};
@@ -156,6 +156,17 @@ impl Lowering {
             })
             .collect();
         let (entry, alive) = (self.mask(), self.mask());
+        let mut assigned = vec![false; body.vars.len()];
+        simt::walk(&body.statements, &mut |node, _| {
+            if let Node::Stmt(Stmt::Declare(var) | Stmt::Assign(var, _)) = node {
+                assigned[var.0 as usize] = true;
+            }
+        });
+        let mut shared = vec![false; body.vars.len()];
+        if scope.is_kernel() {
+            // The scalars of a launch.
+            scope.parameter_variables().into_iter().for_each(|var| shared[var.0 as usize] = !assigned[var.0 as usize]);
+        }
         let mut lowering = BodyLowering {
             all: self,
             scope,
@@ -166,6 +177,9 @@ impl Lowering {
             result,
             alive,
             loops: Vec::new(),
+            held: vec![Lanes::All; body.vars.len()],
+            assigned,
+            shared,
             free: HashMap::new(),
         };
         let mut steps = Vec::new();
@@ -224,11 +238,14 @@ impl Lowering {
     }
 }
 
-/// A register with a value, and whether it is for one use.
+/// A register with a value.
 #[derive(Clone, Copy)]
 struct Operand {
     reg: Reg,
+    /// True where it is for one use.
     is_temporary: bool,
+    /// Which lanes hold it; the first where it is one for all.
+    lanes: Lanes,
 }
 
 /// The masks of a loop around.
@@ -249,6 +266,12 @@ struct BodyLowering<'a> {
     result: Option<Reg>,
     alive: MaskId,
     loops: Vec<LoopMasks>,
+    /// By variable: true where it is assigned after its `Let`.
+    assigned: Vec<bool>,
+    /// By variable: true where all lanes that see it see one value.
+    shared: Vec<bool>,
+    /// By variable: which lanes hold it.
+    held: Vec<Lanes>,
     /// Temporaries that nobody reads any more, by bytes.
     free: HashMap<usize, Vec<Reg>>,
 }
@@ -261,24 +284,31 @@ impl<'a> BodyLowering<'a> {
     fn statement(&mut self, stmt: &'a Stmt, steps: &mut Vec<Step>) -> Result<(), String> {
         match stmt {
             // No lane reads a new variable that it has not written, so every lane may be written.
-            Stmt::Let(var, value) => self.value_into(value, self.var(*var), steps)?,
+            Stmt::Let(var, value) => {
+                let (to, lanes) = (self.var(*var), self.lanes_of(value));
+                self.value_into(value, to, lanes, steps)?;
+                if lanes == Lanes::First {
+                    steps.push(Step::Splat { to, from: to });
+                    self.shared[var.0 as usize] = !self.assigned[var.0 as usize];
+                }
+            }
             Stmt::Declare(_) => {}
             Stmt::Assign(var, value) => {
-                let from = self.value(value, steps)?;
+                let from = self.vector(value, steps)?;
                 steps.push(Step::Assign { to: self.var(*var), from: from.reg });
                 self.give_back(from);
             }
             Stmt::Store(element, value) => {
                 let (access, index) = self.access(element, Direction::Store, steps)?;
-                let from = self.value(value, steps)?;
+                let from = self.vector(value, steps)?;
                 steps.push(Step::Store { from: from.reg, access });
                 index.into_iter().chain([from]).for_each(|operand| self.give_back(operand));
             }
             Stmt::Atomic { before, op, element, value, expected } => {
                 let (access, mut held) = self.access(element, Direction::Atomic, steps)?;
-                let value = self.value(value, steps)?;
+                let value = self.vector(value, steps)?;
                 held.push(value);
-                let expected = expected.as_ref().map(|expected| self.value(expected, steps)).transpose()?;
+                let expected = expected.as_ref().map(|expected| self.vector(expected, steps)).transpose()?;
                 held.extend(expected);
                 let dtype = self.memory_dtype(element.memory)?;
                 steps.push(Step::Atomic(Box::new(Atomic {
@@ -293,7 +323,7 @@ impl<'a> BodyLowering<'a> {
             }
             Stmt::Call(function, arguments) => self.call(*function, arguments, None, steps)?,
             Stmt::If { condition, then, otherwise } => {
-                let condition = self.value(condition, steps)?;
+                let condition = self.vector(condition, steps)?;
                 // The masks are made before either side runs.
                 self.give_back(condition);
                 let masks = [self.all.mask(), self.all.mask()];
@@ -306,26 +336,32 @@ impl<'a> BodyLowering<'a> {
             }
             Stmt::For { var, start, end, step, body } => {
                 let counter = self.var(*var);
-                self.value_into(start, counter, steps)?;
+                let lanes = match (self.lanes_of(start), self.lanes_of(end)) {
+                    (Lanes::First, Lanes::First) => Lanes::First,
+                    _ => Lanes::All,
+                };
+                self.value_into(start, counter, lanes, steps)?;
                 let dtype = self.dtype(end)?;
                 // A copy: the body may assign a variable that the end was made of.
                 let end_reg = self.temporary(dtype);
-                self.value_into(end, end_reg, steps)?;
+                self.value_into(end, end_reg, lanes, steps)?;
+                self.held[var.0 as usize] = lanes;
+                self.shared[var.0 as usize] = lanes == Lanes::First;
                 let goes_on = self.temporary(DType::Bool);
                 let (Some(less), Some(advance)) = (binary(BinaryOp::Lt, dtype), advance(dtype)) else {
                     return Err(format!("a loop counts in {dtype}"));
                 };
-                let counter = Counter { var: counter, end: end_reg, goes_on, less, advance, step: *step };
+                let counter = Counter { var: counter, end: end_reg, goes_on, less, advance, step: *step, lanes };
                 self.repeat(Some(counter), body, steps)?;
                 for reg in [end_reg, goes_on] {
-                    self.give_back(Operand { reg, is_temporary: true });
+                    self.give_back(Operand { reg, is_temporary: true, lanes });
                 }
             }
             Stmt::Loop(body) => self.repeat(None, body, steps)?,
             Stmt::Break => steps.push(Step::Break { running: self.innermost()?.running }),
             Stmt::Continue => steps.push(Step::Continue),
             Stmt::Return(value) => {
-                let value = value.as_ref().map(|value| self.value(value, steps)).transpose()?;
+                let value = value.as_ref().map(|value| self.vector(value, steps)).transpose()?;
                 let target = value.and_then(|value| Some((self.result?, value.reg)));
                 steps.push(Step::Return { value: target, alive: self.alive });
                 value.into_iter().for_each(|operand| self.give_back(operand));
@@ -359,16 +395,33 @@ impl<'a> BodyLowering<'a> {
         self.loops.last().copied().ok_or_else(|| "a break outside of a loop".to_owned())
     }
 
-    /// The value of an expression, in some register.
+    /// The first lane where an expression has one value for all lanes, and does no harm.
+    fn lanes_of(&self, expr: &Expr) -> Lanes {
+        if self.is_shared(expr) { Lanes::First } else { Lanes::All }
+    }
+
+    fn is_shared(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Literal(_) | Expr::Len(_) => true,
+            Expr::Var(var) => self.shared[var.0 as usize],
+            Expr::Builtin(builtin) => !matches!(builtin, Builtin::ThreadIndex(_)),
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Bits(_, a) => self.is_shared(a),
+            Expr::Binary(_, a, b) | Expr::And(a, b) | Expr::Or(a, b) => self.is_shared(a) && self.is_shared(b),
+            Expr::MulAdd(parts) | Expr::Choose(parts) => parts.iter().all(|part| self.is_shared(part)),
+            Expr::Load(_) | Expr::Call(..) => false,
+        }
+    }
+
+    /// The value of an expression, in some register, of which only the first lane may hold it.
     fn value(&mut self, expr: &'a Expr, steps: &mut Vec<Step>) -> Result<Operand, String> {
-        let reg = match expr {
-            Expr::Var(var) => self.var(*var),
-            Expr::Literal(scalar) => self.all.constant(*scalar),
-            Expr::Builtin(builtin) => self.all.builtin(*builtin),
+        let (reg, lanes) = match expr {
+            Expr::Var(var) => (self.var(*var), self.held[var.0 as usize]),
+            Expr::Literal(scalar) => (self.all.constant(*scalar), Lanes::All),
+            Expr::Builtin(builtin) => (self.all.builtin(*builtin), Lanes::All),
             Expr::Len(memory) => match self.scope.memory(*memory).and_then(|memory| memory.dims) {
                 Some(dims) => {
                     let extent = dims.first().map_or(0, |&extent| extent as u64);
-                    self.all.constant(Scalar::from_bits(DType::U64, extent))
+                    (self.all.constant(Scalar::from_bits(DType::U64, extent)), Lanes::All)
                 }
                 None => return self.computed(expr, steps),
             },
@@ -376,25 +429,43 @@ impl<'a> BodyLowering<'a> {
             Expr::Bits(to, a) if is_same_register(self.dtype(a)?, *to) => return self.value(a, steps),
             _ => return self.computed(expr, steps),
         };
-        Ok(Operand { reg, is_temporary: false })
+        Ok(Operand { reg, is_temporary: false, lanes })
+    }
+
+    /// The value of an expression, in every lane of some register.
+    fn vector(&mut self, expr: &'a Expr, steps: &mut Vec<Step>) -> Result<Operand, String> {
+        let operand = self.value(expr, steps)?;
+        if operand.lanes == Lanes::All {
+            return Ok(operand);
+        }
+        let reg = self.temporary(self.dtype(expr)?);
+        steps.push(Step::Splat { to: reg, from: operand.reg });
+        self.give_back(operand);
+        Ok(Operand { reg, is_temporary: true, lanes: Lanes::All })
+    }
+
+    /// The value of an operand of what is computed in some lanes.
+    fn operand(&mut self, expr: &'a Expr, lanes: Lanes, steps: &mut Vec<Step>) -> Result<Operand, String> {
+        match lanes {
+            Lanes::First => self.value(expr, steps),
+            Lanes::All => self.vector(expr, steps),
+        }
     }
 
     fn computed(&mut self, expr: &'a Expr, steps: &mut Vec<Step>) -> Result<Operand, String> {
+        let lanes = self.lanes_of(expr);
         let reg = self.temporary(self.dtype(expr)?);
-        self.value_into(expr, reg, steps)?;
-        Ok(Operand { reg, is_temporary: true })
+        self.value_into(expr, reg, lanes, steps)?;
+        Ok(Operand { reg, is_temporary: true, lanes })
     }
 
-    /// Computes an expression into a register that it does not read itself.
-    fn value_into(&mut self, expr: &'a Expr, to: Reg, steps: &mut Vec<Step>) -> Result<(), String> {
+    /// Computes an expression into lanes of a register that it does not read itself.
+    fn value_into(&mut self, expr: &'a Expr, to: Reg, lanes: Lanes, steps: &mut Vec<Step>) -> Result<(), String> {
         match expr {
             Expr::Len(memory) if self.scope.memory(*memory).is_some_and(|memory| memory.dims.is_none()) => {
-                steps.push(Step::Length { to, memory: self.memory(*memory)? });
+                steps.push(Step::Length { to, memory: self.memory(*memory)?, lanes });
             }
-            Expr::Var(_) | Expr::Literal(_) | Expr::Builtin(_) | Expr::Len(_) => {
-                let from = self.value(expr, steps)?;
-                steps.push(Step::Copy { to, from: from.reg });
-            }
+            Expr::Var(_) | Expr::Literal(_) | Expr::Builtin(_) | Expr::Len(_) => self.copy(expr, to, lanes, steps)?,
             Expr::Load(element) => {
                 let (access, index) = self.access(element, Direction::Load, steps)?;
                 steps.push(Step::Load { to, access });
@@ -402,64 +473,75 @@ impl<'a> BodyLowering<'a> {
             }
             Expr::Unary(op, a) => {
                 let run = unary(*op, self.dtype(a)?).ok_or_else(|| undefined(op.name()))?;
-                self.apply1(run, a, to, steps)?;
+                self.apply1(run, a, to, lanes, steps)?;
             }
             Expr::Binary(op, a, b) => {
                 let run = binary(*op, self.dtype(a)?).ok_or_else(|| undefined(op.name()))?;
-                let (a, b) = (self.value(a, steps)?, self.value(b, steps)?);
-                steps.push(Step::Apply2 { run, to, a: a.reg, b: b.reg });
+                let (a, b) = (self.operand(a, lanes, steps)?, self.operand(b, lanes, steps)?);
+                steps.push(Step::Apply2 { run, to, a: a.reg, b: b.reg, lanes });
                 [a, b].into_iter().for_each(|operand| self.give_back(operand));
             }
             Expr::MulAdd(parts) => {
                 let run = ternary::mul_add(self.dtype(&parts[0])?).ok_or_else(|| undefined("mul_add"))?;
                 let [a, b, c] = &**parts;
-                let operands = [self.value(a, steps)?, self.value(b, steps)?, self.value(c, steps)?];
+                let operands =
+                    [self.operand(a, lanes, steps)?, self.operand(b, lanes, steps)?, self.operand(c, lanes, steps)?];
                 let [a, b, c] = operands.map(|operand| operand.reg);
-                steps.push(Step::Apply3 { run, to, a, b, c });
+                steps.push(Step::Apply3 { run, to, a, b, c, lanes });
                 operands.into_iter().for_each(|operand| self.give_back(operand));
             }
             Expr::Cast(target, a) => match cast::cast(self.dtype(a)?, *target) {
-                Some(run) => self.apply1(run, a, to, steps)?,
-                None => self.copy(a, to, steps)?,
+                Some(run) => self.apply1(run, a, to, lanes, steps)?,
+                None => self.copy(a, to, lanes, steps)?,
             },
-            Expr::Bits(target, a) => self.bits(*target, a, to, steps)?,
-            Expr::And(a, b) => self.short_circuit(a, b, true, to, steps)?,
-            Expr::Or(a, b) => self.short_circuit(a, b, false, to, steps)?,
-            Expr::Choose(parts) => self.choose(parts, to, steps)?,
+            Expr::Bits(target, a) => self.bits(*target, a, to, lanes, steps)?,
+            Expr::And(a, b) => self.short_circuit([a, b], true, to, lanes, steps)?,
+            Expr::Or(a, b) => self.short_circuit([a, b], false, to, lanes, steps)?,
+            Expr::Choose(parts) => self.choose(parts, to, lanes, steps)?,
             Expr::Call(function, arguments) => self.call(*function, arguments, Some(to), steps)?,
         }
         Ok(())
     }
 
-    fn apply1(&mut self, run: Fn1, a: &'a Expr, to: Reg, steps: &mut Vec<Step>) -> Result<(), String> {
-        let a = self.value(a, steps)?;
-        steps.push(Step::Apply1 { run, to, a: a.reg });
+    fn apply1(&mut self, run: Fn1, a: &'a Expr, to: Reg, lanes: Lanes, steps: &mut Vec<Step>) -> Result<(), String> {
+        let a = self.operand(a, lanes, steps)?;
+        steps.push(Step::Apply1 { run, to, a: a.reg, lanes });
         self.give_back(a);
         Ok(())
     }
 
-    fn copy(&mut self, a: &'a Expr, to: Reg, steps: &mut Vec<Step>) -> Result<(), String> {
+    fn copy(&mut self, a: &'a Expr, to: Reg, lanes: Lanes, steps: &mut Vec<Step>) -> Result<(), String> {
         let from = self.value(a, steps)?;
-        steps.push(Step::Copy { to, from: from.reg });
+        steps.push(match (from.lanes, lanes) {
+            (Lanes::First, Lanes::All) => Step::Splat { to, from: from.reg },
+            _ => Step::Copy { to, from: from.reg, lanes },
+        });
         self.give_back(from);
         Ok(())
     }
 
     /// The bits of a value: a half's go through memory's form of it.
-    fn bits(&mut self, to_type: DType, a: &'a Expr, to: Reg, steps: &mut Vec<Step>) -> Result<(), String> {
+    fn bits(
+        &mut self,
+        to_type: DType,
+        a: &'a Expr,
+        to: Reg,
+        lanes: Lanes,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), String> {
         let from_type = self.dtype(a)?;
         match (from_type.is_half(), to_type.is_half()) {
-            (false, false) => self.copy(a, to, steps),
-            (true, false) => self.apply1(cast::narrow(from_type), a, to, steps),
-            (false, true) => self.apply1(cast::widen(to_type), a, to, steps),
-            (true, true) if from_type == to_type => self.copy(a, to, steps),
+            (false, false) => self.copy(a, to, lanes, steps),
+            (true, false) => self.apply1(cast::narrow(from_type), a, to, lanes, steps),
+            (false, true) => self.apply1(cast::widen(to_type), a, to, lanes, steps),
+            (true, true) if from_type == to_type => self.copy(a, to, lanes, steps),
             (true, true) => {
-                let a = self.value(a, steps)?;
+                let a = self.operand(a, lanes, steps)?;
                 let bits = self.temporary(DType::U16);
-                steps.push(Step::Apply1 { run: cast::narrow(from_type), to: bits, a: a.reg });
-                steps.push(Step::Apply1 { run: cast::widen(to_type), to, a: bits });
+                steps.push(Step::Apply1 { run: cast::narrow(from_type), to: bits, a: a.reg, lanes });
+                steps.push(Step::Apply1 { run: cast::widen(to_type), to, a: bits, lanes });
                 self.give_back(a);
-                self.give_back(Operand { reg: bits, is_temporary: true });
+                self.give_back(Operand { reg: bits, is_temporary: true, lanes });
                 Ok(())
             }
         }
@@ -468,28 +550,28 @@ impl<'a> BodyLowering<'a> {
     /// `a && b` where `is_and`, else `a || b`.
     fn short_circuit(
         &mut self,
-        a: &'a Expr,
-        b: &'a Expr,
+        [a, b]: [&'a Expr; 2],
         is_and: bool,
         to: Reg,
+        lanes: Lanes,
         steps: &mut Vec<Step>,
     ) -> Result<(), String> {
-        let a = self.value(a, steps)?;
-        let b = self.value_where(a.reg, is_and, b, steps)?;
+        let a = self.operand(a, lanes, steps)?;
+        let b = self.value_where((a.reg, is_and), b, lanes, steps)?;
         let [on_true, on_false] = if is_and { [b, a] } else { [a, b] };
         let run = ternary::select(DType::Bool);
-        steps.push(Step::Apply3 { run, to, a: a.reg, b: on_true.reg, c: on_false.reg });
+        steps.push(Step::Apply3 { run, to, a: a.reg, b: on_true.reg, c: on_false.reg, lanes });
         [a, b].into_iter().for_each(|operand| self.give_back(operand));
         Ok(())
     }
 
-    fn choose(&mut self, parts: &'a [Expr; 3], to: Reg, steps: &mut Vec<Step>) -> Result<(), String> {
+    fn choose(&mut self, parts: &'a [Expr; 3], to: Reg, lanes: Lanes, steps: &mut Vec<Step>) -> Result<(), String> {
         let [condition, on_true, on_false] = parts;
         let run = ternary::select(self.dtype(on_true)?);
-        let condition = self.value(condition, steps)?;
-        let on_true = self.value_where(condition.reg, true, on_true, steps)?;
-        let on_false = self.value_where(condition.reg, false, on_false, steps)?;
-        steps.push(Step::Apply3 { run, to, a: condition.reg, b: on_true.reg, c: on_false.reg });
+        let condition = self.operand(condition, lanes, steps)?;
+        let on_true = self.value_where((condition.reg, true), on_true, lanes, steps)?;
+        let on_false = self.value_where((condition.reg, false), on_false, lanes, steps)?;
+        steps.push(Step::Apply3 { run, to, a: condition.reg, b: on_true.reg, c: on_false.reg, lanes });
         [condition, on_true, on_false].into_iter().for_each(|operand| self.give_back(operand));
         Ok(())
     }
@@ -497,16 +579,17 @@ impl<'a> BodyLowering<'a> {
     /// A value for the lanes whose condition is as wanted; arithmetic alone does no harm in the others.
     fn value_where(
         &mut self,
-        condition: Reg,
-        wanted: bool,
+        (condition, wanted): (Reg, bool),
         expr: &'a Expr,
+        lanes: Lanes,
         steps: &mut Vec<Step>,
     ) -> Result<Operand, String> {
+        // What acts is never shared, so that the condition is in every lane where it does.
         if !may_act(expr) {
-            return self.value(expr, steps);
+            return self.operand(expr, lanes, steps);
         }
         let mut inner = Vec::new();
-        let operand = self.value(expr, &mut inner)?;
+        let operand = self.vector(expr, &mut inner)?;
         let mask = self.all.mask();
         steps.push(Step::Masked { condition, wanted, mask, steps: inner });
         Ok(operand)
@@ -525,7 +608,7 @@ impl<'a> BodyLowering<'a> {
         for (number, argument) in arguments.iter().enumerate() {
             match (argument, info.values.get(number), info.memories.get(number)) {
                 (Argument::Value(value), Some(&Some(param)), _) => {
-                    let operand = self.value(value, steps)?;
+                    let operand = self.vector(value, steps)?;
                     call.values.push((param, operand.reg));
                     held.push(operand);
                 }
@@ -551,7 +634,7 @@ impl<'a> BodyLowering<'a> {
         let info = self.scope.memory(element.memory).ok_or_else(|| format!("there is no {:?}", element.memory))?;
         let mut held = Vec::with_capacity(element.index.len());
         for index in &element.index {
-            held.push(self.value(index, steps)?);
+            held.push(self.vector(index, steps)?);
         }
         let convert = match (direction, info.dtype.is_half()) {
             (Direction::Load, true) => Some(cast::widen(info.dtype)),

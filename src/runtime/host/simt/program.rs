@@ -79,18 +79,28 @@ pub enum MemorySlot {
     Given,
 }
 
+/// Which lanes a step computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lanes {
+    /// The first, for values that all lanes share.
+    First,
+    All,
+}
+
 /// One step.
 pub enum Step {
     Apply1 {
         run: Fn1,
         to: Reg,
         a: Reg,
+        lanes: Lanes,
     },
     Apply2 {
         run: Fn2,
         to: Reg,
         a: Reg,
         b: Reg,
+        lanes: Lanes,
     },
     Apply3 {
         run: Fn3,
@@ -98,9 +108,16 @@ pub enum Step {
         a: Reg,
         b: Reg,
         c: Reg,
+        lanes: Lanes,
     },
-    /// Copies every lane.
+    /// Copies lanes as they are.
     Copy {
+        to: Reg,
+        from: Reg,
+        lanes: Lanes,
+    },
+    /// The first lane into every lane; of one register, or of two.
+    Splat {
         to: Reg,
         from: Reg,
     },
@@ -113,6 +130,7 @@ pub enum Step {
     Length {
         to: Reg,
         memory: MemoryId,
+        lanes: Lanes,
     },
     /// Sets an array of the thread to zero.
     Clear {
@@ -205,6 +223,8 @@ pub struct Counter {
     pub less: Fn2,
     pub advance: Advance,
     pub step: u64,
+    /// The first where all lanes count alike.
+    pub lanes: Lanes,
 }
 
 pub struct Call {
