@@ -8,16 +8,18 @@
 //! | PyCUDA | Lazuli |
 //! |---|---|
 //! | `import pycuda.autoinit` | [`Device::auto`](crate::Device::auto), [`Device::cuda`](crate::Device::cuda) |
-//! | `SourceModule(source)` | [`Module::new`](crate::Module::new) |
+//! | `SourceModule(source)` | [`Module::new`](crate::Module::new), in the device's own language |
 //! | `options=[..]`, `include_dirs=[..]` | [`option`](crate::ModuleBuilder::option), [`options`](crate::ModuleBuilder::options), [`include`](crate::ModuleBuilder::include), [`define`](crate::ModuleBuilder::define). Folders: test `options_folders_and_defines_reach_the_compiler` |
-//! | `arch="sm_90"` | `.option("--gpu-architecture=sm_90")`; the device's own unless it is said. Test `templates_are_named_by_expressions_on_cuda_and_ptx_is_loaded` |
-//! | `no_extern_c=True` | [`extern_c(false)`](crate::ModuleBuilder::extern_c); templates by [`expression`](crate::ModuleBuilder::expression). The same test |
+//! | `arch="sm_90"` | `.option("--gpu-architecture=sm_90")`; the device's own unless it is said |
+//! | `no_extern_c=True` | [`extern_c(false)`](crate::ModuleBuilder::extern_c); templates by [`expression`](crate::ModuleBuilder::expression) |
 //! | `CompileError`, with `command_line` and `stderr` | [`Error::Compile`](crate::Error::Compile), with `options`, `log` and `source_text` |
 //! | `cache_dir=` | `LAZULI_CACHE_DIR`, [`Config::disk_cache`](crate::Config::disk_cache); test `compiled_modules_are_kept_on_disk_under_all_they_depend_on` |
-//! | `drv.module_from_buffer`, `module_from_file` | [`from_cubin`](crate::Module::from_cubin), [`from_ptx`](crate::Module::from_ptx) (the test of `arch`), [`from_binary`](crate::Module::from_binary) |
+//! | `drv.module_from_buffer`, `module_from_file` | [`from_cubin`](crate::Module::from_cubin), [`from_ptx`](crate::Module::from_ptx), [`from_binary`](crate::Module::from_binary) |
 //! | `mod.get_function(name)` | [`function`](crate::Module::function) |
-//! | `mod.get_global(name)` | [`global`](crate::Module::global), typed memory, on CUDA: OpenCL has no call for it. Test `variables_of_a_module_are_typed_memory_on_cuda_and_refused_elsewhere` |
+//! | `mod.get_global(name)` | [`global`](crate::Module::global), typed memory, on CUDA: OpenCL has no call for it |
 //! | `mod.get_texref(name)` | not built: there are no textures |
+//!
+//! The rows on architecture, `extern "C"`, binaries and variables are shown under the launches, where CUDA is.
 //!
 //! ```
 //! use lazuli::prelude::*;
@@ -64,7 +66,7 @@
 //! | `drv.InOut(a)` | `&mut` [`Array`](crate::Array) or [`Buffer`](crate::Buffer) |
 //! | `np.float32(2)`, packed structs | numbers of Rust; [`Struct`](crate::Struct) |
 //! | `func.num_regs`, `local_size_bytes`, `shared_size_bytes`, `max_threads_per_block` | [`attributes`](crate::Function::attributes): [`KernelAttributes`](crate::KernelAttributes) |
-//! | `pycuda.tools.OccupancyRecord` | [`occupancy`](crate::Function::occupancy), from the driver, on CUDA. Test `attributes_are_told` |
+//! | `pycuda.tools.OccupancyRecord` | [`occupancy`](crate::Function::occupancy), from the driver, on CUDA |
 //!
 //! ```
 //! use lazuli::prelude::*;
@@ -112,6 +114,46 @@
 //!
 //! // Too few arguments are told before anything runs.
 //! assert!(matches!(line.call(args![&x]).launch(2, 4), Err(Error::InvalidLaunch { .. })));
+//! # Ok::<(), lazuli::Error>(())
+//! ```
+//!
+//! What is CUDA's alone:
+//!
+//! ```
+//! use lazuli::prelude::*;
+//! use lazuli::{Module, args};
+//!
+//! let Ok(device) = Device::cuda(0) else { return Ok(()) };
+//! let module = Module::builder(&device).extern_c(false).expression("fill<float>").source(r#"
+//! __constant__ float table[4];
+//! template <typename T> __global__ void fill(T *x, T value) { x[threadIdx.x] = value; }
+//! extern "C" __global__ void turned(float *x) {
+//!     extern __shared__ float tile[];
+//!     tile[threadIdx.x] = x[threadIdx.x] + table[threadIdx.x];
+//!     __syncthreads();
+//!     x[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+//! }"#)?;
+//! module.global::<f32>("table")?.write(&[1.0, 2.0, 3.0, 4.0])?;
+//! let mut x = device.zeros::<f32>(4);
+//! module.function("fill<float>")?.call(args![&mut x, 10.0f32]).launch(1, 4)?;
+//! let turned = module.function("turned")?;
+//! turned.call(args![&mut x]).local_bytes(16).launch(1, 4)?;
+//! assert_eq!(x.get()?.as_slice().unwrap(), [14.0, 13.0, 12.0, 11.0]);
+//! assert!(turned.occupancy(256, 0)?.groups >= 1);
+//!
+//! let one = "__global__ void one(float *x) { *x = 1.0f; }";
+//! let image = Module::new(&device, one)?.binary()?;
+//! let ptx = Module::builder(&device).option("--gpu-architecture=compute_75").source(one)?.binary()?;
+//! let ptx = String::from_utf8_lossy(&ptx);
+//! let again = match image.starts_with(b"\x7fELF") {
+//!     true => Module::from_cubin(&device, &image)?,
+//!     false => Module::from_binary(&device, &image)?, // of a compiler older than the device, which gives PTX
+//! };
+//! for module in [again, Module::from_ptx(&device, ptx.trim_end_matches('\0'))?] {
+//!     x.slice_assign(ndarray::s![..1], 0.0);
+//!     module.function("one")?.call(args![&mut x]).launch(1, 1)?;
+//!     assert_eq!(x.sum().item()?, 37.0);
+//! }
 //! # Ok::<(), lazuli::Error>(())
 //! ```
 //!

@@ -12,7 +12,7 @@
 //! | `a.set(b)`, `a[2:4] = b` | bind a new array; [`slice_assign`](crate::Array::slice_assign) for a part |
 //! | `a.set(b, async_=True)` | [`Queue::write`](crate::Queue::write) into a [`Buffer`](crate::Buffer), and [`to_array`](crate::Buffer::to_array) |
 //! | `cla.zeros`, `zeros_like`, `arange` | [`zeros`](crate::Device::zeros), [`ones`](crate::Device::ones), [`full`](crate::Device::full), [`arange`](crate::Device::arange), [`linspace`](crate::Device::linspace), [`eye`](crate::Device::eye); of the shape `a.shape()` |
-//! | `cla.empty` | [`Output::new`](crate::Output::new) for what a kernel writes, else [`Buffer::uninit`](crate::Buffer::uninit). Lazy arrays need none |
+//! | `cla.empty` | [`Output::new`](crate::Output::new) for what a kernel writes, else [`Buffer::uninit`](crate::Buffer::uninit), as below. Lazy arrays need none |
 //! | `a.base_data` | [`Buffer::from_array`](crate::Buffer::from_array), without a copy |
 //! | `cl.tools.MemoryPool` | every device has one: [`counters`](crate::Device::counters), [`trim_pool`](crate::Device::trim_pool) |
 //!
@@ -25,6 +25,8 @@
 //! let a = arr1(&[1.0f32, 2.0, 3.0, 4.0]);
 //! let mut x = device.to_device(&a)?;
 //! let later = (&x * 2.0).get_async()?;
+//! assert_eq!(device.from_shape([2, 2], &[1.0f32, 0.0, 0.0, 1.0])?.get()?, device.eye::<f32>(2).get()?);
+//! assert_eq!(device.linspace(1.0f32, 4.0, 4).get()?, a.clone().into_dyn());
 //! let mut out = Array1::<f32>::zeros(4);
 //! (&x + device.ones::<f32>(x.shape())).get_into(&mut out)?;
 //! assert_eq!(out, arr1(&[2.0, 3.0, 4.0, 5.0]));
@@ -61,7 +63,7 @@
 //! | `cla.dot(a, b)` | `(&a * &b).sum()`, one kernel |
 //! | `a.any()`, `a.all()` | [`any`](crate::Array::any), [`all`](crate::Array::all) |
 //! | `cla.cumsum(a)` | [`scan`](crate::Array::scan) by addition, along any axis |
-//! | `pyopencl.clmath` | methods: [`exp`](crate::Array::exp), [`sin`](crate::Array::sin), [`hypot`](crate::Array::hypot), .. |
+//! | `pyopencl.clmath` | methods: [`exp`](crate::Array::exp), [`log`](crate::Array::log), [`hypot`](crate::Array::hypot), .. |
 //! | `cla.concatenate` | not built. [`slice_assign`](crate::Array::slice_assign) into an array of zeros does it |
 //! | `cla.stack` | not built. [`insert_axis`](crate::Array::insert_axis) of each, and the same |
 //!
@@ -81,6 +83,7 @@
 //! assert_eq!(c.get()?, arr1(&[1.0, 3.0, 5.0, 7.0]).into_dyn());
 //! assert_eq!((a.lt(&b).any().item()?, a.le(4.0).all().item()?), (true, true));
 //! assert_eq!(((&a * &b).sum().item()?, a.min().item()?, a.max().item()?), (20.0, 1.0, 4.0));
+//! assert_eq!((&a * 0.0).exp().sum().item()?, 4.0);
 //! assert_eq!(a.pow(2.0).cast::<i32>().get()?, arr1(&[1, 4, 9, 16]).into_dyn());
 //! assert_eq!(a.hypot(0.0).minimum(3.0).maximum(&b).get()?, arr1(&[2.0, 2.0, 3.0, 3.0]).into_dyn());
 //!

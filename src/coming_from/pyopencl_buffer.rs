@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `cl.create_some_context()`, `PYOPENCL_CTX` | [`Device::auto`](crate::Device::auto), `LAZULI_DEVICE`; all of them: [`Device::list`](crate::Device::list) |
 //! | `cl.Buffer(ctx, mf.READ_WRITE, nbytes)` | [`Buffer::uninit`](crate::Buffer::uninit), or [`zeros`](crate::Buffer::zeros), in elements |
-//! | `mf.READ_WRITE`, `mf.READ_ONLY`, `mf.WRITE_ONLY` | [`MemFlags`](crate::MemFlags), held against every use |
+//! | `mf.READ_WRITE`, `mf.READ_ONLY`, `mf.WRITE_ONLY` | [`MemFlags`](crate::MemFlags), held against every use; test `what_the_flags_forbid_is_refused_and_nothing_else` |
 //! | `mf.COPY_HOST_PTR, hostbuf=a` | [`Buffer::from_slice`](crate::Buffer::from_slice) |
 //! | `cl.enqueue_copy(queue, buf, a)` | [`write_at`](crate::Buffer::write_at) |
 //! | `cl.enqueue_copy(queue, a, buf)` | [`to_vec`](crate::Buffer::to_vec), [`copy_to_host`](crate::Buffer::copy_to_host), [`read_at`](crate::Buffer::read_at) |
@@ -58,7 +58,7 @@
 //! |---|---|
 //! | `mf.USE_HOST_PTR, hostbuf=a` | [`Buffer::from_vec`](crate::Buffer::from_vec), which owns the vector, and [`into_vec`](crate::Buffer::into_vec). In place on CPUs; GPUs have a copy |
 //! | `mf.ALLOC_HOST_PTR` | [`MemFlags::ALLOC_HOST_PTR`](crate::MemFlags::ALLOC_HOST_PTR), a wish, which CUDA passes over |
-//! | `mf.HOST_READ_ONLY`, `HOST_WRITE_ONLY`, `HOST_NO_ACCESS` | the same flags |
+//! | `mf.HOST_READ_ONLY`, `HOST_WRITE_ONLY`, `HOST_NO_ACCESS` | the same flags, and the same test |
 //! | `cl.enqueue_map_buffer(.., READ, ..)` | [`map`](crate::Buffer::map) gives a guard that is a slice |
 //! | `cl.enqueue_map_buffer(.., WRITE, ..)`, `with ary.base:` | [`map_mut`](crate::Buffer::map_mut); [`unmap`](crate::MappedMut::unmap), or the guard's end |
 //!
@@ -89,7 +89,7 @@
 //! | PyOpenCL | Lazuli |
 //! |---|---|
 //! | `cl.CommandQueue(ctx)` | [`Device::queue`](crate::Device::queue). Whoever names none has the queue of lazy work |
-//! | `is_blocking=False` | methods of [`Queue`](crate::Queue): [`copy`](crate::Queue::copy), [`fill`](crate::Queue::fill), [`write`](crate::Queue::write), [`read`](crate::Queue::read), [`copy_rect`](crate::Queue::copy_rect), .. |
+//! | `is_blocking=False` | methods of [`Queue`](crate::Queue): [`copy`](crate::Queue::copy), [`fill`](crate::Queue::fill), [`write`](crate::Queue::write), [`read`](crate::Queue::read), [`copy_rect`](crate::Queue::copy_rect), ..; all of them in test `copies_that_nobody_waits_for` |
 //! | `wait_for=[event]` | the last argument of each, or [`Queue::wait_for`](crate::Queue::wait_for) |
 //! | `cl.enqueue_marker` | [`Queue::record`](crate::Queue::record) |
 //! | `event.wait()`, `event.command_execution_status` | [`wait`](crate::Event::wait), [`is_done`](crate::Event::is_done) |
@@ -128,11 +128,11 @@
 //!
 //! | PyOpenCL | Lazuli |
 //! |---|---|
-//! | `cl.Program(ctx, source).build(options)` | [`Module::new`](crate::Module::new), or [`builder`](crate::Module::builder) with [`options`](crate::ModuleBuilder::options), [`include`](crate::ModuleBuilder::include) and [`define`](crate::ModuleBuilder::define). A module is for one device |
+//! | `cl.Program(ctx, source).build(options)` | [`Module::new`](crate::Module::new), or [`builder`](crate::Module::builder) with [`options`](crate::ModuleBuilder::options), [`include`](crate::ModuleBuilder::include) and [`define`](crate::ModuleBuilder::define). A module is for one device. Tests `a_source_in_the_devices_own_language_runs`, `options_folders_and_defines_reach_the_compiler` |
 //! | `cl.Program(ctx, devices, binaries)`, `prg.binaries` | [`Module::from_binary`](crate::Module::from_binary), [`binary`](crate::Module::binary) |
 //! | the build log in the `RuntimeError`, for each device | [`Error::Compile`](crate::Error::Compile), of the module's one device, with your line numbers and lines |
 //! | the disk cache, by source, options, driver and includes | the same ([`is_from_disk`](crate::Module::is_from_disk)); test `compiled_modules_are_kept_on_disk_under_all_they_depend_on` |
-//! | `prg.name(queue, shape, local, *args)` | [`function`](crate::Module::function), [`call`](crate::Function::call) and [`launch`](crate::Launch::launch) over groups of threads; [`submit`](crate::Launch::submit) on a queue |
+//! | `prg.name(queue, shape, local, *args)` | [`function`](crate::Module::function), [`call`](crate::Function::call) and [`launch`](crate::Launch::launch) over groups of threads; [`submit`](crate::Launch::submit) on a queue (test `launches_on_queues_are_in_order_with_all_else`) |
 //! | `kernel.get_work_group_info` | [`attributes`](crate::Function::attributes), [`suggested_threads`](crate::Function::suggested_threads) |
 //! | `cl.LocalMemory(nbytes)` | [`LocalMem::new`](crate::LocalMem::new), in elements |
 //!
