@@ -126,7 +126,7 @@ fn loops_broadcasting_and_types_that_differ() {
     on_every(|device| {
         let re = Array1::linspace(-2.0f32, 0.75, 33);
         let im = Array1::linspace(-1.25f32, 1.25, 21);
-        let times = escape_time(&device.to_device(&re).unwrap(), &device.to_device(&im).unwrap().reshape([21, 1]), 50);
+        let times = escape_time(device.to_device(&re).unwrap(), device.to_device(&im).unwrap().reshape([21, 1]), 50);
         let right = Array2::from_shape_fn((21, 33), |(i, j)| {
             let (mut x, mut y, mut rounds) = (0f32, 0f32, 0);
             while rounds < 50 && x * x + y * y <= 4.0 {
@@ -141,9 +141,9 @@ fn loops_broadcasting_and_types_that_differ() {
         let b = device.from_slice(&[0u8, 5, 9, 10]).unwrap();
         let got = pick(&first, &a, &b, 0.5);
         assert_eq!(values(&got), arr1(&[0.5, 807.5, 123_456.0, 5.5]).into_dyn());
-        let nothing = gelu(&device.from_slice::<f32>(&[]).unwrap());
+        let nothing = gelu(device.from_slice::<f32>(&[]).unwrap());
         assert_eq!(values(&nothing).len(), 0);
-        let one = gelu(&device.from_slice(&[1.0f32]).unwrap().reshape([]));
+        let one = gelu(device.from_slice(&[1.0f32]).unwrap().reshape([]));
         assert!((one.item().unwrap() - 0.841_192).abs() < 1e-5);
     });
 }
@@ -307,7 +307,7 @@ fn what_does_not_fit_is_an_error_and_the_device_goes_on() {
         let error = x.reduce_axis(add::Function::new(), 0.0, -2).get().unwrap_err();
         assert!(matches!(&error, Error::InvalidAxis { axis: -2, .. }), "{error}");
         let other = open("host", Config::default());
-        let error = soft_clip(&x, &other.from_slice(&[1.0f32; 3]).unwrap()).get().unwrap_err();
+        let error = soft_clip(&x, other.from_slice(&[1.0f32; 3]).unwrap()).get().unwrap_err();
         assert!(matches!(&error, Error::DeviceMismatch { op: "soft_clip", .. }), "{error}");
         let error = gelu(&(&x + &y)).get().unwrap_err();
         assert!(matches!(&error, Error::ShapeMismatch { op: "add", .. }), "{error}");
