@@ -65,6 +65,9 @@ pub(super) mod sealed {
 impl<T: Element> Buffer<T> {
     /// A part, to be read.
     ///
+    /// Copies take any part. A kernel on OpenCL takes one that begins at a multiple of what the device asks for
+    /// (`CL_DEVICE_MEM_BASE_ADDR_ALIGN`: 128 bytes on PoCL), else its launch is refused.
+    ///
     /// Errors: `OutOfRange` where the range is not within the buffer.
     ///
     /// ```
