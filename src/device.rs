@@ -398,3 +398,52 @@ impl fmt::Display for Device {
         write!(f, "{} ({})", self.inner.name, self.inner.description)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate as lazuli;
+    use crate::kernel::grid1;
+    use crate::{Buffer, MemFlags, Output};
+
+    #[lazuli::kernel]
+    fn doubled(x: &[f32], y: &mut [f32]) {
+        let i = grid1();
+        if i < y.len() {
+            y[i] = 2.0 * x[i];
+        }
+    }
+
+    #[test]
+    fn a_device_is_gone_once_all_that_was_made_on_it_is() {
+        for info in Device::list() {
+            let device = Device::open(&info.name, Config::default().with_disk_cache(false)).unwrap();
+            let inner = Arc::downgrade(&device.inner);
+            let x = device.from_slice(&[1.0f32, 2.0, 3.0]).unwrap();
+            let mut recorded = Output::<f32>::new(&device, [3]);
+            doubled(&(&x + 1.0), &mut recorded).record_forall(3).unwrap();
+            let never_asked_for = recorded.array().unwrap() * 3.0;
+            let mut written = device.zeros::<f32>([3]);
+            doubled(&x, &mut written).forall(3).unwrap();
+            assert_eq!((&written + &never_asked_for).sum().item().unwrap(), 12.0 + 54.0);
+            doubled(&x, &mut recorded).record_forall(3).unwrap();
+            let mut buffer = Buffer::<f32>::zeros(&device, MemFlags::READ_WRITE, 3).unwrap();
+            let queue = device.queue().unwrap();
+            let event = queue.fill(&mut buffer, 1.0, &[]).unwrap();
+            let (told, done) = std::sync::mpsc::channel();
+            event.on_done(move |_| told.send(()).unwrap());
+            done.recv().unwrap();
+            let array = buffer.to_array([3]).unwrap();
+            assert_eq!(buffer.map().unwrap()[1], 1.0);
+            drop((x, recorded, never_asked_for, written, buffer, queue, event, array));
+            drop(device);
+            // The thread that calls back may hold it a moment longer.
+            let waits = std::iter::repeat_n(std::time::Duration::from_millis(5), 200);
+            let is_gone = waits.into_iter().any(|wait| {
+                std::thread::sleep(wait);
+                inner.upgrade().is_none()
+            });
+            assert!(is_gone, "{} is held by something", info.name);
+        }
+    }
+}

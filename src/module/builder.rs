@@ -245,7 +245,8 @@ impl ModuleBuilder {
 /// A compile error with the caller's source in place of what was made of it, and the line that each message is about.
 fn in_callers_terms(error: Error, name: &str, source: &str) -> Error {
     match error {
-        Error::Compile { device, kernel, options, log, .. } => {
+        Error::Compile { device, kernel, options, log, source_text } => {
+            let log = report::renumbered(&log, name, &source_text);
             let log = report::with_source_lines(&log, name, source);
             Error::Compile { device, kernel, options, log, source_text: source.into() }
         }

@@ -22,6 +22,25 @@ pub(crate) fn with_source_lines(log: &str, name: &str, source: &str) -> String {
     told
 }
 
+/// The log of a compiler that pays no heed to `#line` and calls every source `<kernel>`, as NVIDIA's for OpenCL C does, with
+/// the caller's name and line numbers. `assembled` is what it saw.
+pub(crate) fn renumbered(log: &str, name: &str, assembled: &str) -> String {
+    const ITS_NAME: &str = "<kernel>:";
+    let Some(before) = assembled.lines().position(|line| line.starts_with("#line 1 ")).map(|line| line + 1) else {
+        return log.to_string();
+    };
+    let mut parts = log.split(ITS_NAME);
+    let mut told = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        match part[..digits].parse::<usize>() {
+            Ok(line) if line > before => told += &format!("{name}:{}{}", line - before, &part[digits..]),
+            _ => told += &format!("{ITS_NAME}{part}"),
+        }
+    }
+    told
+}
+
 /// The line that a message is about: `name(3): error` as NVRTC has it, `name:3:5: error` as Clang does.
 fn line_number(entry: &str, name: &str) -> Option<usize> {
     let rest = &entry[entry.find(name)? + name.len()..];
@@ -42,6 +61,15 @@ mod tests {
         assert_eq!(told, "k.cu(2): error: identifier \"missing\" is undefined\n    int b = missing;\n1 error");
         let told = with_source_lines("error: k.cl:2:13: use of undeclared", "k.cl", SOURCE);
         assert_eq!(told, "error: k.cl:2:13: use of undeclared\n    int b = missing;");
+    }
+
+    #[test]
+    fn a_source_without_a_name_gets_its_own() {
+        let assembled = "typedef int i32;\n#line 1 \"k.cl\"\nint a;\nint b = missing;\n";
+        let log = "<kernel>:4:9: error: use of undeclared\n<kernel>:1:2: note: here\n2 errors";
+        let told = renumbered(log, "k.cl", assembled);
+        assert_eq!(told, "k.cl:2:9: error: use of undeclared\n<kernel>:1:2: note: here\n2 errors");
+        assert_eq!(renumbered(log, "k.cl", "int a;"), log);
     }
 
     #[test]

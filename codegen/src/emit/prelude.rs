@@ -151,15 +151,21 @@ impl Prelude {
             lines.iter().for_each(|line| push_line(&mut functions, line));
         }
         functions.push_str(&self.definitions);
-        let mut text = String::new();
-        for section in self.used.keys().filter(|section| section.is_vocabulary()) {
-            for line in section.text(dialect).lines().filter(|line| is_code(line)) {
-                let word = defined_word(line);
-                if functions.contains(word) || self.words.contains(word) {
-                    push_line(&mut text, line);
-                }
+        let vocabulary = self.used.keys().filter(|section| section.is_vocabulary());
+        let lines: Vec<&str> =
+            vocabulary.flat_map(|section| section.text(dialect).lines()).filter(|line| is_code(line)).collect();
+        // Words are spelled in earlier ones.
+        let mut needed = functions.clone();
+        let mut picked: Vec<&str> = Vec::new();
+        for line in lines.into_iter().rev() {
+            let word = defined_word(line);
+            if needed.contains(word) || self.words.contains(word) {
+                push_line(&mut needed, line);
+                picked.push(line);
             }
         }
+        let mut text = String::new();
+        picked.into_iter().rev().for_each(|line| push_line(&mut text, line));
         text.push_str(&functions);
         if !text.is_empty() {
             text.push('\n');
