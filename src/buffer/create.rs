@@ -114,9 +114,8 @@ impl<T: Element> Buffer<T> {
             let owned = device.runtime().queues().give_up(block.into_memory()?)?;
             return owned.into_vec().ok_or_else(|| Error::Internal("elements of another type".into()));
         }
-        let home = home.unwrap_or_else(|| vec![T::zero(); len]);
-        let (mut elements, home) = (home, None);
-        Self { storage, len, flags, device, home, state }.copy_to_host(&mut elements)?;
+        let mut elements = home.unwrap_or_else(|| vec![T::zero(); len]);
+        Self { storage, len, flags, device, home: None, state }.copy_to_host(&mut elements)?;
         Ok(elements)
     }
 
