@@ -325,6 +325,16 @@ impl Device {
         work.submit(|_| self.runtime().download(memory, offset, target))
     }
 
+    /// Memory that a kernel of the user's writes, and may leave out parts of. What is memory of this process is cleared: no one
+    /// may read what was never written.
+    pub(crate) fn allocate_for_kernel(&self, bytes: usize) -> Result<Arc<dyn Storage>> {
+        let block = self.allocate(bytes)?;
+        if self.runtime().facts().is_cpu && bytes > 0 {
+            self.runtime().clear(block.memory()?, bytes)?;
+        }
+        Ok(block)
+    }
+
     /// Copies the first bytes of device memory to other memory of the device, in order with all other work on either.
     pub(crate) fn copy_memory(&self, from: &dyn Storage, to: &dyn Storage, bytes: usize) -> Result<()> {
         if bytes == 0 {

@@ -48,14 +48,16 @@ pub(crate) fn is_reserved(name: &str) -> bool {
         || BUILT_IN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// True for a name that the prelude's functions, types and macros may have: they begin with a dtype's name or are capitals.
+pub(crate) fn is_prelude(name: &str) -> bool {
+    DType::ALL.iter().any(|dtype| name.starts_with(dtype.name())) || name.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
 /// The name a kernel is emitted under: its own, unless that cannot stand at the top of a source.
 pub(crate) fn entry_name(name: &str) -> String {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let legal = name.chars().all(letter) && name.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
-    // The prelude's functions, types and macros begin with a dtype's name or are capitals.
-    let in_prelude = DType::ALL.iter().any(|dtype| name.starts_with(dtype.name()))
-        || name.chars().next().is_some_and(|c| c.is_ascii_uppercase());
-    if legal && !in_prelude && !is_reserved(name) {
+    if legal && !is_prelude(name) && !is_reserved(name) {
         return name.to_owned();
     }
     let mended: String = name.chars().map(|c| if letter(c) { c } else { '_' }).collect();

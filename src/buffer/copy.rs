@@ -69,13 +69,12 @@ fn copy_anywhere<'a, 'b, T: Element>(
 ) -> Result<()> {
     check_lens(op, source.len(), target.target_len())?;
     let from = source.part(op, By::Device)?;
-    let to = target.target(op, By::Device, true)?;
-    if from.device == to.device {
-        return copy_parts::<T>(How::MAIN, from, to).map(|_| ());
+    if from.device == target.target_device() {
+        return copy_parts::<T>(How::MAIN, from, target.target(op, By::Device, true)?).map(|_| ());
     }
     let mut elements = vec![T::zero(); from.len];
     read_part(op, from, &mut elements)?;
-    write_part(to, &elements)
+    write_part(target.target(op, By::Device, true)?, &elements)
 }
 
 impl<T: Element> Buffer<T> {

@@ -25,7 +25,8 @@ impl<T: Element> Buffer<T> {
         flags.check(OP, Origin::Device)?;
         let storage = device.allocate_for(flags, bytes_of::<T>(OP, len)?)?;
         let mut buffer = Self::over(device, flags, storage, len);
-        if T::DTYPE == DType::Bool {
+        // Memory of a CPU is memory of this process, which no one may read before it was written once.
+        if T::DTYPE == DType::Bool || device.runtime().facts().is_cpu {
             buffer.fill_all(OP, T::zero())?;
         }
         Ok(buffer)
@@ -114,9 +115,8 @@ impl<T: Element> Buffer<T> {
             let owned = device.runtime().queues().give_up(block.into_memory()?)?;
             return owned.into_vec().ok_or_else(|| Error::Internal("elements of another type".into()));
         }
-        let home = home.unwrap_or_else(|| vec![T::zero(); len]);
-        let (mut elements, home) = (home, None);
-        Self { storage, len, flags, device, home, state }.copy_to_host(&mut elements)?;
+        let mut elements = home.unwrap_or_else(|| vec![T::zero(); len]);
+        Self { storage, len, flags, device, home: None, state }.copy_to_host(&mut elements)?;
         Ok(elements)
     }
 

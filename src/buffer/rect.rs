@@ -3,7 +3,7 @@
 use super::access::{How, Part};
 use super::slice::sealed::Target;
 use super::{Buffer, BufferSource, BufferTarget, By};
-use crate::device::block_of;
+use crate::device::{Device, block_of};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::queue::Event;
@@ -122,11 +122,11 @@ pub(super) fn copy_region(how: How<'_>, from: &Side<'_>, to: &Side<'_>, extent: 
 }
 
 /// Refuses two devices.
-pub(super) fn check_devices(op: &'static str, from: Part<'_>, to: Part<'_>) -> Result<()> {
-    if from.device == to.device {
+pub(super) fn check_devices(op: &'static str, from: &Device, to: &Device) -> Result<()> {
+    if from == to {
         return Ok(());
     }
-    let what = format!("memory of two devices, {} and {}", from.device.name(), to.device.name());
+    let what = format!("memory of two devices, {} and {}", from.name(), to.name());
     Err(Error::InvalidUse { op, what })
 }
 
@@ -206,8 +206,8 @@ pub(super) fn copy_rect<'a, 'b, T: Element>(
         0,
         target.target_len(),
     )?);
+    check_devices(op, source.device, target.target_device())?;
     let target = target.target(op, By::Device, false)?;
-    check_devices(op, source, target)?;
     let Some(((from, extent), (mut to, _))) = regions else {
         return how.submit(target.device, &[], &[], |_| Ok(()));
     };

@@ -43,6 +43,7 @@ pub trait BufferTarget<'a, T: Element>: sealed::Target<'a, T> {}
 pub(super) mod sealed {
     use super::super::access::Part;
     use super::super::{BufferSlice, By};
+    use crate::device::Device;
     use crate::dtype::Element;
     use crate::error::Result;
 
@@ -55,7 +56,11 @@ pub(super) mod sealed {
         /// Number of elements.
         #[doc(hidden)]
         fn target_len(&self) -> usize;
-        /// The part, to be written in whole or in part.
+        /// Where they are.
+        #[doc(hidden)]
+        fn target_device(&self) -> &Device;
+        /// The part, to be written in whole or in part. For a write in whole the elements may be gone after this call, so all
+        /// that can be refused is looked at before.
         #[doc(hidden)]
         #[allow(private_interfaces, reason = "the trait is sealed, and called from this folder alone")]
         fn target(self, op: &'static str, by: By, is_whole: bool) -> Result<Part<'a>>;
@@ -64,6 +69,9 @@ pub(super) mod sealed {
 
 impl<T: Element> Buffer<T> {
     /// A part, to be read.
+    ///
+    /// Copies take any part. A kernel on OpenCL takes one that begins at a multiple of what the device asks for
+    /// (`CL_DEVICE_MEM_BASE_ADDR_ALIGN`: 128 bytes on PoCL), else its launch is refused.
     ///
     /// Errors: `OutOfRange` where the range is not within the buffer.
     ///
@@ -230,6 +238,10 @@ impl<'a, T: Element> sealed::Target<'a, T> for &'a mut Buffer<T> {
         self.len
     }
 
+    fn target_device(&self) -> &Device {
+        &self.device
+    }
+
     #[allow(private_interfaces, reason = "as in the trait")]
     fn target(self, op: &'static str, by: By, is_whole: bool) -> Result<Part<'a>> {
         match is_whole {
@@ -243,6 +255,10 @@ impl<'a, T: Element> sealed::Target<'a, T> for &'a mut Buffer<T> {
 impl<'a, T: Element> sealed::Target<'a, T> for BufferSliceMut<'a, T> {
     fn target_len(&self) -> usize {
         self.len
+    }
+
+    fn target_device(&self) -> &Device {
+        self.device
     }
 
     #[allow(private_interfaces, reason = "as in the trait")]

@@ -30,8 +30,8 @@ impl Queue {
         let source = source.source();
         check_lens(OP, source.len(), target.target_len())?;
         let from = source.part(OP, By::Device)?;
-        let to = target.target(OP, By::Device, true)?;
-        rect::check_devices(OP, from, to)?;
+        rect::check_devices(OP, from.device, target.target_device())?;
+        let to = self.target(OP, target, By::Device)?;
         event_of(copy_parts::<T>(self.after(after), from, to)?)
     }
 
@@ -40,7 +40,7 @@ impl Queue {
     /// Errors: `InvalidUse`, `OutOfMemory`, `Driver`, as [`copy`](Queue::copy).
     #[doc(alias = "enqueue_fill_buffer")]
     pub fn fill<'a, T: Element>(&self, target: impl BufferTarget<'a, T>, value: T, after: &[Event]) -> Result<Event> {
-        let to = target.target("Queue::fill", By::Device, true)?;
+        let to = self.target("Queue::fill", target, By::Device)?;
         event_of(fill_part(self.after(after), to, value)?)
     }
 
@@ -58,7 +58,7 @@ impl Queue {
         const OP: &str = "Queue::write";
         check_lens(OP, source.len(), target.target_len())?;
         let extents = [source.len(), 1, 1];
-        let to = target.target(OP, By::Host, true)?;
+        let to = self.target(OP, target, By::Host)?;
         self.begin_write(OP, (source, Rect::default()), (to, Rect::default()), extents, after)
     }
 
@@ -125,6 +125,15 @@ impl Queue {
         const OP: &str = "Queue::read_rect";
         let from = source.0.source().part(OP, By::Host)?;
         self.begin_read(OP, (from, source.1), target, extents, after)
+    }
+
+    /// What is to be written in whole. Errors: `InvalidUse` where it is on another device than the queue.
+    fn target<'a, T: Element>(&self, op: &'static str, target: impl BufferTarget<'a, T>, by: By) -> Result<Part<'a>> {
+        if target.target_device() != self.device() {
+            let (own, other) = (self.device().name(), target.target_device().name());
+            return Err(Error::InvalidUse { op, what: format!("the queue is one of {own}, the memory is on {other}") });
+        }
+        target.target(op, by, true)
     }
 
     fn begin_write<T: Element>(

@@ -34,8 +34,8 @@ use crate::queue::{Event, Queue};
 /// old one keeps that.
 ///
 /// What is checked before anything is launched, and comes as an [`Error::InvalidLaunch`]: the count and the kinds of the
-/// arguments (for functions of a module as far as the compiler tells them), the device they are on, the flags of buffers, and
-/// the device's limits. A grid of no groups is no error, and launches nothing, as an array of no elements needs no thread;
+/// arguments (for functions of a module as far as the compiler tells them), the device they are on, the flags of buffers,
+/// where parts of buffers begin ([`Buffer::slice`](crate::Buffer::slice)), and the device's limits. A grid of no groups is no error, and launches nothing, as an array of no elements needs no thread;
 /// a group of no threads is one.
 ///
 /// Kernels in Rust check their indices on CPUs, and where [`Config::checked_kernels`](crate::Config::checked_kernels) says so;

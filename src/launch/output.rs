@@ -65,7 +65,7 @@ impl<T: Element> Output<T> {
             live_bytes: self.device.counters().live_bytes,
             message: format!("shape {:?} has more elements than can be addressed", self.shape),
         })?;
-        Ok(self.device.allocate(bytes)?)
+        self.device.allocate_for_kernel(bytes)
     }
 }
 

@@ -127,7 +127,7 @@ impl Call for Recorded {
                 .cloned()
                 .ok_or_else(|| Error::Internal(format!("input {input} of {} is missing", self.name)))
         };
-        let written = self.outputs.iter().map(|(bytes, ..)| Ok(self.device.allocate(*bytes)? as Arc<dyn Storage>));
+        let written = self.outputs.iter().map(|(bytes, ..)| self.device.allocate_for_kernel(*bytes));
         let written = written.collect::<Result<Vec<_>>>()?;
         let slice = |storage: Arc<dyn Storage>, dtype: DType, len: usize, is_mut: bool| {
             let (device, flags) = (self.device.clone(), MemFlags::READ_WRITE);

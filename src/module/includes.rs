@@ -45,7 +45,7 @@ struct Name<'a> {
 
 /// The names that a text includes, in order; none where one of them is not plain to see.
 fn names(text: &str) -> Option<Vec<Name<'_>>> {
-    if text.contains("__has_include") || text.contains("#include_next") {
+    if text.contains("__has_include") || text.contains("__has_embed") {
         return None;
     }
     let directive = |line: &'_ str| -> Option<usize> {
@@ -54,7 +54,12 @@ fn names(text: &str) -> Option<Vec<Name<'_>>> {
     };
     let mut names = Vec::new();
     for line in text.lines() {
-        let Some(start) = directive(line) else { continue };
+        let Some(start) = directive(line) else {
+            match may_include(line) {
+                true => return None,
+                false => continue,
+            }
+        };
         let rest = line[start..].trim_start();
         let (rest, end, is_quoted) = match rest.split_at_checked(1)? {
             ("\"", rest) => (rest, '"', true),
@@ -64,6 +69,14 @@ fn names(text: &str) -> Option<Vec<Name<'_>>> {
         names.push(Name { text: &rest[..rest.find(end)?], is_quoted });
     }
     Some(names)
+}
+
+/// True for a line that is no plain `#include` and may read a file all the same: behind a comment, with its `#` spelt otherwise
+/// or on a line of its own, or in words that compilers have beside it.
+fn may_include(line: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    let is_cut = || line.trim_end().ends_with('\\') && has(&["inc", "#\\", "%:\\"]);
+    has(&["#", "%:", "??="]) && (has(&["include", "import", "embed"]) || is_cut())
 }
 
 #[cfg(test)]
@@ -79,6 +92,19 @@ mod tests {
         for unclear in ["#include NAME", "#include \"a.h", "#include", "#if __has_include(\"a.h\")\n#endif"] {
             assert_eq!(names(unclear), None, "{unclear}");
         }
+        for hidden in [
+            "/* why */ #include \"a.h\"",
+            "*/#include <a.h>",
+            "%:include <a.h>",
+            "#\\\ninclude <a.h>",
+            "#inc\\\nlude <a.h>",
+        ] {
+            assert_eq!(names(hidden), None, "{hidden}");
+        }
+        for other in ["#include_next <a.h>", "# include_next <a.h>", "#import <a.h>", "#embed <a.bin>"] {
+            assert_eq!(names(other), None, "{other}");
+        }
+        assert_eq!(names("#define PLUS(a, b) a \\\n    + b\n#pragma unroll\n"), Some(Vec::new()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::graph::Storage;
 use crate::runtime::explicit::{self, Mark};
 use crate::runtime::pool::Block;
-use crate::runtime::uses::Marks;
+use crate::runtime::uses::{Before, Marks};
 
 /// Work on memory, to be submitted in order with all other work on the same memory, whatever queue that is on.
 pub(crate) struct Work<'a> {
@@ -68,10 +68,10 @@ impl Work<'_> {
             }
         }
         after.iter().try_for_each(|event| event.hold_up(device, raw))?;
-        match queue {
-            None => main_waits(queues, &used)?,
+        let before = match queue {
+            None => main_waits(queues, &used).map(|()| SmallVec::new())?,
             Some(queue) => queue_waits(queues, queue, &used)?,
-        }
+        };
         let start = is_marked.then(|| queues.record(raw, true)).transpose()?;
         let outcome = submit(raw);
         // Where only a part of the work was submitted, that part is under way, and others must wait for it.
@@ -86,11 +86,16 @@ impl Work<'_> {
             },
             false => None,
         };
-        for (block, is_written) in used {
-            match (queue, &end) {
-                (Some(queue), Some(end)) => block.uses().after(queue.id(), is_written, end),
-                _ if block.uses().is_tracked() => block.uses().after_main(is_written),
-                _ => {}
+        match queue.zip(end.as_ref()) {
+            Some((queue, end)) => {
+                for ((block, is_written), before) in used.iter().zip(&before) {
+                    block.uses().after(queue.id(), *is_written, end, before);
+                }
+            }
+            None => {
+                for (block, is_written) in used.iter().filter(|(block, _)| block.uses().is_tracked()) {
+                    block.uses().after_main(*is_written);
+                }
             }
         }
         Ok((outcome?, start.zip(end)))
@@ -106,20 +111,19 @@ fn main_waits(queues: &dyn explicit::Queues, used: &[(&Block, bool)]) -> Result<
 }
 
 /// Has a queue wait for the work of all others on the blocks.
-fn queue_waits(queues: &dyn explicit::Queues, queue: &Queue, used: &[(&Block, bool)]) -> Result<()> {
-    // One mark in the main queue serves all blocks.
-    let mut main: Option<Arc<dyn Mark>> = None;
-    let mut main_mark = || match &main {
-        Some(mark) => Ok(mark.clone()),
-        None => Ok(main.insert(queues.record(queues.main_queue(), false)?).clone()),
-    };
-    let mut marks = Marks::new();
+fn queue_waits(queues: &dyn explicit::Queues, queue: &Queue, used: &[(&Block, bool)]) -> Result<SmallVec<[Before; 4]>> {
+    let (mut all, mut marks) = (SmallVec::new(), Marks::new());
     for (block, is_written) in used {
-        for mark in block.uses().before(queue.id(), *is_written, &mut main_mark)? {
-            if !marks.iter().any(|other| Arc::ptr_eq(other, &mark)) {
-                marks.push(mark);
+        // A mark for each block: by one that was recorded for an earlier block, reads submitted since would be forgotten.
+        let mut main_mark = || queues.record(queues.main_queue(), false);
+        let before = block.uses().before(queue.id(), *is_written, &mut main_mark)?;
+        for mark in &before.marks {
+            if !marks.iter().any(|other| Arc::ptr_eq(other, mark)) {
+                marks.push(mark.clone());
             }
         }
+        all.push(before);
     }
-    marks.iter().try_for_each(|mark| queues.wait(&**queue.raw(), &**mark))
+    marks.iter().try_for_each(|mark| queues.wait(&**queue.raw(), &**mark))?;
+    Ok(all)
 }

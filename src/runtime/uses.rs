@@ -1,8 +1,8 @@
 //! Who uses a block of memory, once queues other than the main one do: what a use must wait for, and what waits for it.
 //!
-//! The main queue is in order with itself, so a block that no other queue ever saw carries no record. Work that writes a block
-//! has it to itself on the host's side (arrays are values, buffers are written through `&mut`), so that two threads never
-//! race for what is noted here; reads may come from several at once.
+//! The main queue is in order with itself, so a block that no other queue ever saw carries no record. Several threads may use a
+//! block at once: they read it, or write parts of it that a split keeps apart. So a use replaces the notes of those only that it
+//! has waited for; what was noted while it was being submitted stays.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,10 +33,12 @@ pub struct Uses {
 }
 
 struct State {
-    /// The last write that is not known to be done.
-    writer: Option<Use>,
-    /// Reads since that write.
+    /// The last writes that are not known to be done; several only where threads wrote parts of the block at once.
+    writers: SmallVec<[Use; 1]>,
+    /// Reads since.
     readers: SmallVec<[Use; 2]>,
+    /// Uses noted so far.
+    noted: u64,
     /// What the main queue did since another queue last waited for it.
     main: MainUse,
     /// True where every use by the main queue is noted in `main`, because the block was tracked before anybody had it.
@@ -50,9 +52,18 @@ enum MainUse {
     Written,
 }
 
+/// What a use by another queue must wait for, and what it knows of.
+pub struct Before {
+    pub marks: Marks,
+    /// Uses noted before it: it waits for those, or needs not.
+    seen: u64,
+}
+
 struct Use {
     queue: QueueId,
     mark: Arc<dyn Mark>,
+    /// How many were noted before it.
+    number: u64,
     /// True where the main queue waits for it already.
     main_waits: bool,
 }
@@ -76,7 +87,7 @@ impl Uses {
         let mut state = self.lock();
         let Some(state) = state.as_deref_mut() else { return Ok(()) };
         let readers = if writes { &mut state.readers[..] } else { &mut [] };
-        for used in state.writer.iter_mut().chain(readers) {
+        for used in state.writers.iter_mut().chain(readers) {
             if used.queue != MAIN && !used.main_waits {
                 wait(&*used.mark)?;
                 used.main_waits = true;
@@ -90,12 +101,11 @@ impl Uses {
         let mut state = self.lock();
         let Some(state) = state.as_deref_mut() else { return };
         match writes {
-            // Whoever waits for this waits for all that was before it.
-            true => (state.writer, state.main) = (None, MainUse::Written),
+            true => {
+                state.forget_what_main_awaits();
+                state.main = MainUse::Written;
+            }
             false => state.main = state.main.max(MainUse::Read),
-        }
-        if writes {
-            state.readers.clear();
         }
     }
 
@@ -105,7 +115,7 @@ impl Uses {
         queue: QueueId,
         writes: bool,
         main_mark: &mut dyn FnMut() -> Result<Arc<dyn Mark>>,
-    ) -> Result<Marks> {
+    ) -> Result<Before> {
         self.is_tracked.store(true, Ordering::Relaxed);
         let mut state = self.lock();
         let state = state.get_or_insert_with(|| Box::new(State::new(false)));
@@ -115,27 +125,35 @@ impl Uses {
             (main, _) => main,
         };
         if main != MainUse::Unused {
-            let used = Use { queue: MAIN, mark: main_mark()?, main_waits: true };
+            let mark = main_mark()?;
             state.main = MainUse::Unused;
+            let used = state.next_use(MAIN, mark);
             match main {
-                MainUse::Written => (state.writer, state.readers) = (Some(used), SmallVec::new()),
-                _ => state.add_reader(used),
+                MainUse::Written => {
+                    state.forget_what_main_awaits();
+                    state.writers.push(used);
+                }
+                _ => state.add_reader(used, state.noted),
             }
         }
         let readers = if writes { &state.readers[..] } else { &[] };
-        let others = state.writer.iter().chain(readers).filter(|used| used.queue != queue);
-        Ok(others.map(|used| used.mark.clone()).collect())
+        let others = state.writers.iter().chain(readers).filter(|used| used.queue != queue);
+        Ok(Before { marks: others.map(|used| used.mark.clone()).collect(), seen: state.noted })
     }
 
-    /// Notes a use by another queue that was just submitted.
-    pub fn after(&self, queue: QueueId, writes: bool, mark: &Arc<dyn Mark>) {
+    /// Notes a use by another queue that was just submitted, and had waited for what `before` gave.
+    pub fn after(&self, queue: QueueId, writes: bool, mark: &Arc<dyn Mark>, before: &Before) {
         let mut state = self.lock();
         let Some(state) = state.as_deref_mut() else { return };
-        let used = Use { queue, mark: mark.clone(), main_waits: false };
+        let used = state.next_use(queue, mark.clone());
         match writes {
-            // It waited for the others, and whoever waits for it waits for them.
-            true => (state.writer, state.readers) = (Some(used), SmallVec::new()),
-            false => state.add_reader(used),
+            true => {
+                // Whoever waits for it waits for those that it has waited for.
+                state.writers.retain(|other| other.number >= before.seen);
+                state.readers.retain(|other| other.number >= before.seen);
+                state.writers.push(used);
+            }
+            false => state.add_reader(used, before.seen),
         }
     }
 
@@ -143,7 +161,7 @@ impl Uses {
     pub fn unfinished(&mut self) -> Marks {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = state.as_deref() else { return Marks::new() };
-        let open = state.writer.iter().chain(&state.readers).filter(|used| used.queue != MAIN && !used.main_waits);
+        let open = state.writers.iter().chain(&state.readers).filter(|used| used.queue != MAIN && !used.main_waits);
         open.map(|used| used.mark.clone()).collect()
     }
 
@@ -155,12 +173,24 @@ impl Uses {
 impl State {
     /// Nothing is known of a block's past but that it came from the main queue, which may still write it.
     fn new(is_whole: bool) -> Self {
-        Self { writer: None, readers: SmallVec::new(), main: MainUse::Written, is_whole }
+        let (writers, readers) = (SmallVec::new(), SmallVec::new());
+        Self { writers, readers, noted: 0, main: MainUse::Written, is_whole }
     }
 
-    fn add_reader(&mut self, used: Use) {
-        // A queue's later read is done after its earlier one.
-        self.readers.retain(|reader| reader.queue != used.queue);
+    fn next_use(&mut self, queue: QueueId, mark: Arc<dyn Mark>) -> Use {
+        self.noted += 1;
+        Use { queue, mark, number: self.noted - 1, main_waits: queue == MAIN }
+    }
+
+    /// Any mark in the main queue from now on stands for them.
+    fn forget_what_main_awaits(&mut self) {
+        self.writers.retain(|used| !used.main_waits);
+        self.readers.retain(|used| !used.main_waits);
+    }
+
+    fn add_reader(&mut self, used: Use, seen: u64) {
+        // A queue's later read is done after its earlier one. Which of two comes later is not known where both were under way.
+        self.readers.retain(|reader| reader.queue != used.queue || reader.number >= seen);
         if self.readers.len() >= MANY_READERS {
             // Where asking fails, the reader stays, and whoever waits for it hears why.
             self.readers.retain(|reader| !matches!(reader.mark.is_done(), Ok(true)));
@@ -201,10 +231,18 @@ mod tests {
 
     /// A use by another queue: what it waits for, 100 being a mark in the main queue. It leaves a mark of the given number.
     fn other(uses: &Uses, queue: QueueId, writes: bool, leaves: u32) -> Vec<u32> {
-        let marks = uses.before(queue, writes, &mut || Ok(Arc::new(Numbered(100)))).unwrap();
+        let before = begin(uses, queue, writes);
+        end(uses, queue, writes, leaves, &before);
+        before.marks.iter().map(|mark| number(&**mark)).collect()
+    }
+
+    fn begin(uses: &Uses, queue: QueueId, writes: bool) -> Before {
+        uses.before(queue, writes, &mut || Ok(Arc::new(Numbered(100)))).unwrap()
+    }
+
+    fn end(uses: &Uses, queue: QueueId, writes: bool, leaves: u32, before: &Before) {
         let mark: Arc<dyn Mark> = Arc::new(Numbered(leaves));
-        uses.after(queue, writes, &mark);
-        marks.iter().map(|mark| number(&**mark)).collect()
+        uses.after(queue, writes, &mark, before);
     }
 
     /// A use by the main queue: what it waits for.
@@ -252,6 +290,39 @@ mod tests {
         assert_eq!(other(&uses, 1, true, 3), [100, 100]);
         assert_eq!(other(&uses, 1, true, 4), [100]);
         assert_eq!(main(&uses, true), [4]);
+    }
+
+    #[test]
+    fn parts_that_threads_write_at_once_are_all_waited_for() {
+        let uses = Uses::tracked();
+        other(&uses, 1, true, 1);
+        // Two halves, each submitted while the other is: on two queues, then on one, then one of them on the main queue.
+        for second in [2, 1] {
+            let (left, right) = (begin(&uses, 1, true), begin(&uses, second, true));
+            end(&uses, second, true, 12, &right);
+            end(&uses, 1, true, 11, &left);
+            assert_eq!(other(&uses, 9, true, 9), [12, 11]);
+        }
+        let left = begin(&uses, 1, true);
+        uses.before_main(true, &mut |_| Ok(())).unwrap();
+        end(&uses, 1, true, 11, &left);
+        uses.after_main(true);
+        assert_eq!(other(&uses, 9, false, 9), [11, 100]);
+        let left = begin(&uses, 1, true);
+        uses.before_main(true, &mut |_| Ok(())).unwrap();
+        uses.after_main(true);
+        end(&uses, 1, true, 11, &left);
+        assert_eq!(other(&uses, 9, false, 9), [11, 100]);
+    }
+
+    #[test]
+    fn reads_of_one_queue_by_two_threads_are_both_waited_for() {
+        let uses = Uses::tracked();
+        other(&uses, 1, true, 1);
+        let (first, second) = (begin(&uses, 1, false), begin(&uses, 1, false));
+        end(&uses, 1, false, 12, &second);
+        end(&uses, 1, false, 11, &first);
+        assert_eq!(other(&uses, 2, true, 2), [1, 12, 11]);
     }
 
     #[test]

@@ -182,10 +182,13 @@ fn a_queue_takes_no_memory_of_another_device() {
         let queue = device.queue().unwrap();
         let mut here = Buffer::from_slice(device, MemFlags::COPY_HOST_PTR, &[1i16, 2, 3]).unwrap();
         let mut there = Buffer::from_slice(&other, MemFlags::COPY_HOST_PTR, &[4i16, 5, 6]).unwrap();
+        // Held by arrays, so that a write would begin by giving the buffers other memory.
+        let _held = (here.to_array([3]).unwrap(), there.to_array([3]).unwrap());
         for error in [
             queue.fill(&mut there, 9, &[]).unwrap_err(),
             queue.copy(&here, &mut there, &[]).unwrap_err(),
             queue.copy(&there, &mut here, &[]).unwrap_err(),
+            queue.write(other.pinned(3).unwrap(), &mut there, &[]).unwrap_err(),
             queue.read(&there, other.pinned(3).unwrap(), &[]).unwrap_err(),
         ] {
             assert!(matches!(error, Error::InvalidUse { .. }), "{error}");

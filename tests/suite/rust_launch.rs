@@ -62,6 +62,38 @@ fn a_kernel_compiles_once_a_device_and_is_counted() {
 }
 
 #[test]
+fn parts_of_buffers_are_arguments_where_the_device_lets_one_begin() {
+    on_fused(|device| {
+        let values: Vec<f32> = (0..1000u16).map(f32::from).collect();
+        let x = Buffer::from_slice(device, MemFlags::COPY_HOST_PTR, &values).unwrap();
+        let mut y = Buffer::from_slice(device, MemFlags::COPY_HOST_PTR, &[1.0f32; 1000]).unwrap();
+        // 512 elements in, no device minds.
+        let (mut left, right) = y.slice_mut(..).unwrap().split_at_mut(512).unwrap();
+        let (part, rest) = right.split_at_mut(100).unwrap();
+        saxpy(2.0, x.slice(512..612).unwrap(), part).forall(200).unwrap();
+        left.fill(0.0).unwrap();
+        drop(rest);
+        let expected = |i: usize| if i < 512 { 0.0 } else { 1.0 + if i < 612 { 2.0 * values[i] } else { 0.0 } };
+        assert_eq!(y.to_vec().unwrap(), (0..1000).map(expected).collect::<Vec<f32>>());
+        // One element in, OpenCL devices do.
+        let mut y = device.zeros::<f32>([100]);
+        match saxpy(2.0, x.slice(1..101).unwrap(), &mut y).forall(100) {
+            Ok(()) => assert_eq!(y.get().unwrap()[[99]], 200.0),
+            Err(Error::InvalidLaunch { kernel, what }) => {
+                assert!(device.name().starts_with("opencl"), "{what}");
+                assert!(kernel == "saxpy" && what.contains("argument 1") && what.contains("byte 4"), "{what}");
+                assert_eq!(y.get().unwrap()[[99]], 0.0);
+            }
+            Err(other) => panic!("{other}"),
+        }
+        // Recorded, a part is an input like any array.
+        let mut y = device.zeros::<f32>([100]);
+        saxpy(2.0, x.slice(1..101).unwrap(), &mut y).record_forall(100).unwrap();
+        assert_eq!(y.get().unwrap()[[99]], 200.0);
+    });
+}
+
+#[test]
 fn an_index_out_of_range_is_an_error_with_kernel_thread_and_line_and_the_device_goes_on() {
     for name in names() {
         let device = open(name, Config::default().with_checked_kernels(true));

@@ -2,19 +2,15 @@
 
 use std::collections::HashSet;
 
-use crate::DType;
-use crate::names::is_reserved;
+use crate::names::{is_prelude, is_reserved};
 use crate::simt::ir::{Memory, Var};
 use crate::simt::scope::Scope;
 
 /// Words that the text around may use, beside those that no kernel can be named by.
 #[rustfmt::skip]
 const USED: &[&str] = &[
-    "atomic_add", "atomic_and", "atomic_cmpxchg", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xchg",
-    "atomic_xor", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin", "atomicOr", "atomicSub",
-    "atomicXor", "atom_add", "atom_and", "atom_cmpxchg", "atom_max", "atom_min", "atom_or", "atom_sub", "atom_xchg",
-    "atom_xor", "blockDim", "blockIdx", "element1", "element2", "element3", "get_global_id", "get_group_id", "get_local_id",
-    "get_local_size", "get_num_groups", "gridDim", "is_within", "note_index", "threadIdx", "uint", "warpSize",
+    "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin", "atomicOr", "atomicSub", "atomicXor",
+    "blockDim", "blockIdx", "element1", "element2", "element3", "gridDim", "is_within", "note_index", "threadIdx", "warpSize",
 ];
 
 /// A name in Rust as one in C: raw identifiers and letters that C lacks mended, words of the languages marked.
@@ -25,10 +21,7 @@ pub(super) fn c_name(name: &str) -> String {
     if mended.starts_with('_') || mended.starts_with(|c: char| c.is_ascii_digit()) || mended.is_empty() {
         mended = format!("v{mended}");
     }
-    // The prelude's functions, types and macros begin with a dtype's name or are capitals.
-    let in_prelude = DType::ALL.iter().any(|dtype| mended.starts_with(dtype.name()))
-        || mended.starts_with(|c: char| c.is_ascii_uppercase());
-    if in_prelude || is_reserved(&mended) || USED.contains(&mended.as_str()) {
+    if is_prelude(&mended) || is_reserved(&mended) || USED.contains(&mended.as_str()) {
         mended.push('_');
     }
     mended

@@ -132,7 +132,7 @@ impl<'a> Frame<'a> {
             MemorySlot::Group { elements, bytes } => words(elements * bytes),
             MemorySlot::Dynamic { .. } => words(dynamic_bytes),
             MemorySlot::Thread { elements, bytes } => words(elements * bytes * capacity),
-            MemorySlot::Slice { .. } | MemorySlot::Given => 0,
+            MemorySlot::Slice | MemorySlot::Given => 0,
         };
         let register_words: usize = program.registers.iter().map(|bytes| words(bytes * capacity)).sum();
         let all_words = register_words + program.memories.iter().map(array_words).sum::<usize>();
@@ -151,7 +151,7 @@ impl<'a> Frame<'a> {
             .memories
             .iter()
             .map(|slot| match *slot {
-                MemorySlot::Slice { .. } => slices.next().copied().unwrap_or(Bound::NONE),
+                MemorySlot::Slice => slices.next().copied().unwrap_or(Bound::NONE),
                 MemorySlot::Given => Bound::NONE,
                 MemorySlot::Group { elements, .. } => {
                     Bound { data: take(array_words(slot)), length: elements as u64, kind: Kind::Plain }
@@ -220,7 +220,7 @@ impl<'a> Frame<'a> {
                 self.splat(reg, at[usize::from(axis)].to_ne_bytes());
             }
         }
-        for (&(reg, _), &value) in program.scalars.iter().zip(scalars) {
+        for (&reg, &value) in program.scalars.iter().zip(scalars) {
             self.splat(reg, value);
         }
         self.run_body(self.capacity);

@@ -53,7 +53,7 @@ impl VectorFunction for HostFunction {
         let mut frame = self.frame();
         for start in (0..n).step_by(AT_ONCE) {
             let count = AT_ONCE.min(n - start);
-            for (&(reg, _), argument) in program.scalars.iter().zip(arguments) {
+            for (&reg, argument) in program.scalars.iter().zip(arguments) {
                 let bytes = program.registers[reg.at()];
                 // SAFETY: the argument has `n` elements as registers hold them, and the register has room for `AT_ONCE`.
                 unsafe {

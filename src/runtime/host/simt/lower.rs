@@ -30,12 +30,7 @@ pub fn lower_kernel(kernel: &Kernel) -> Result<Lowered, String> {
     let mut memories = Vec::new();
     for param in &kernel.params {
         memories.push(match *param {
-            Param::Slice { dtype, is_mut, .. } => {
-                let slot = MemorySlot::Slice { bytes: dtype.size_bytes(), shared: is_mut };
-                let memory = lowering.memory(slot);
-                lowering.program.slices.push(memory);
-                Some(memory)
-            }
+            Param::Slice { .. } => Some(lowering.memory(MemorySlot::Slice)),
             Param::Scalar { .. } => None,
         });
     }
@@ -196,8 +191,7 @@ impl Lowering {
 
     fn finish(mut self, scope: Scope, callee: Callee, result: Option<Reg>) -> Lowered {
         for var in scope.parameter_variables() {
-            let dtype = scope.variable(var).map_or(DType::Bool, |variable| variable.dtype);
-            self.program.scalars.push((self.vars[var.0 as usize], dtype));
+            self.program.scalars.push(self.vars[var.0 as usize]);
         }
         (self.program.body, self.program.entry, self.program.alive) = (callee.body, callee.entry, callee.alive);
         self.program.result = result;

@@ -46,14 +46,12 @@ pub struct Program {
     pub constants: Vec<(Reg, [u8; 8])>,
     /// Registers that say where the thread is.
     pub builtins: Vec<(Builtin, Reg)>,
-    /// The registers of the kernel's scalars or of the function's parameters, in order, with their types.
-    pub scalars: Vec<(Reg, DType)>,
+    /// The registers of the kernel's scalars or of the function's parameters, in order.
+    pub scalars: Vec<Reg>,
     /// How many masks there are.
     pub masks: usize,
     /// By number of memory.
     pub memories: Vec<MemorySlot>,
-    /// The memories that are the kernel's slices, in order.
-    pub slices: Vec<MemoryId>,
     /// What to run, with the lanes of `entry`.
     pub body: Vec<Step>,
     /// The lanes that run.
@@ -67,8 +65,8 @@ pub struct Program {
 /// What a memory is before a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemorySlot {
-    /// A slice of the kernel's, of elements of so many bytes; `shared` where other threads may write it meanwhile.
-    Slice { bytes: usize, shared: bool },
+    /// The kernel's next slice.
+    Slice,
     /// An array of the group, of so many elements of so many bytes.
     Group { elements: usize, bytes: usize },
     /// The group's array whose length the launch sets.
