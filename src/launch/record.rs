@@ -127,7 +127,15 @@ impl Call for Recorded {
                 .cloned()
                 .ok_or_else(|| Error::Internal(format!("input {input} of {} is missing", self.name)))
         };
-        let written = self.outputs.iter().map(|(bytes, ..)| self.device.allocate_for_kernel(*bytes));
+        // What begins with a value is written whole before the kernel sees it.
+        let begins = |number: usize| {
+            let is_it = |argument: &RecordedArg| matches!(argument, RecordedArg::Output { output, start: Some(_) } if *output == number);
+            self.arguments.iter().any(is_it)
+        };
+        let written = self.outputs.iter().enumerate().map(|(number, (bytes, ..))| match begins(number) {
+            true => Ok(self.device.allocate(*bytes)? as Arc<dyn Storage>),
+            false => self.device.allocate_for_kernel(*bytes),
+        });
         let written = written.collect::<Result<Vec<_>>>()?;
         let slice = |storage: Arc<dyn Storage>, dtype: DType, len: usize, is_mut: bool| {
             let (device, flags) = (self.device.clone(), MemFlags::READ_WRITE);
