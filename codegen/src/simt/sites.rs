@@ -27,9 +27,9 @@ pub fn reached_functions(statements: &[Stmt]) -> Vec<Function> {
 
 /// True where a function, or one that it reaches, accesses elements by an index.
 pub fn has_sites(function: Function) -> bool {
-    function.body().is_some_and(|body| {
-        !body.sites.is_empty() || reached_functions(&body.statements).into_iter().any(has_sites)
-    })
+    function
+        .body()
+        .is_some_and(|body| !body.sites.is_empty() || reached_functions(&body.statements).into_iter().any(has_sites))
 }
 
 /// The number that each function's first site has in a kernel with so many sites of its own.
