@@ -87,10 +87,10 @@ impl RustSource {
     /// take 256 threads for granted, and a kernel that uses many registers has to do with fewer.
     pub fn compiled_for(&self, device: &Device, group: Option<[u32; 3]>) -> Result<Arc<RustKernel>> {
         let is_checked = match (self, device.config().checked_kernels) {
-            // Its indices are ours.
-            (Self::Scan(_), _) => false,
-            (Self::Definition { .. }, Some(is_checked)) => is_checked,
-            (Self::Definition { .. }, None) => device.runtime().facts().is_cpu || cfg!(debug_assertions),
+            // Its indices are ours, but for those of the user's function.
+            (Self::Scan(variant), _) if !simt::has_sites(variant.combine) => false,
+            (_, Some(is_checked)) => is_checked,
+            (_, None) => device.runtime().facts().is_cpu || cfg!(debug_assertions),
         };
         let span =
             tracing::debug_span!("compile", kernel = self.name(), checked = is_checked, hit = tracing::field::Empty);

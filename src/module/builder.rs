@@ -202,7 +202,8 @@ impl ModuleBuilder {
     /// Refuses a define that would not be one line.
     fn check_defines(&self) -> Result<()> {
         let is_wrong = |(define, value): &&(String, String)| {
-            define.trim().is_empty() || define.contains('\n') || value.contains('\n')
+            let ends_line = |text: &str| text.contains(['\n', '\r', '\0']) || text.trim_end().ends_with('\\');
+            define.trim().is_empty() || ends_line(define) || ends_line(value)
         };
         match self.defines.iter().find(is_wrong) {
             None => Ok(()),

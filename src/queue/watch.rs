@@ -82,7 +82,9 @@ fn watch(receiver: &Receiver<Watched>) {
             // In the order of asking, where several are done.
             let Watched { callback, event } = open.remove(place);
             pause = SHORTEST;
-            if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| callback(outcome))) {
+                // Dropping what it panicked with may panic too, which would end this thread.
+                std::mem::forget(payload);
                 tracing::error!(?event, "a callback panicked");
             }
         }

@@ -25,6 +25,13 @@ pub fn reached_functions(statements: &[Stmt]) -> Vec<Function> {
     reached
 }
 
+/// True where a function, or one that it reaches, accesses elements by an index.
+pub fn has_sites(function: Function) -> bool {
+    function
+        .body()
+        .is_some_and(|body| !body.sites.is_empty() || reached_functions(&body.statements).into_iter().any(has_sites))
+}
+
 /// The number that each function's first site has in a kernel with so many sites of its own.
 pub fn first_sites(kernel_sites: usize, functions: &[Function]) -> HashMap<Function, u32> {
     let mut next = kernel_sites;

@@ -6,6 +6,7 @@ typedef float f32;
 #define FN static inline __attribute__((always_inline))
 #define GLOBAL __global
 FN void note_index(u64 site, u64 axis, u64 index, u64 extent, GLOBAL u64 *note) {
+    if (note == 0) return;
     if (atomic_cmpxchg((volatile GLOBAL u32 *)note, 0u, 1u) != 0) return;
     note[1] = site;
     note[2] = axis;

@@ -57,6 +57,15 @@ impl Modules for OpenClRuntime {
 
     fn rust_kernel(&self, kernel: &Arc<simt::ir::Kernel>, options: RustKernelOptions) -> Result<Arc<dyn RawKernel>> {
         simt::verify(kernel).map_err(Error::Internal)?;
+        if simt::may_leave_before_barrier(kernel) {
+            // What comes of it is not defined: PoCL sends the others home, runs those that have returned, or ends the process.
+            let what = format!(
+                "kernel {}, in which threads may return before others come to a barrier; put what the others do into an `if` \
+                 on either side of the barrier",
+                kernel.name
+            );
+            return Err(Error::Unsupported { device: self.handles.name.clone(), what });
+        }
         let RustKernelOptions { checked, contraction, group } = options;
         let facts = &self.limits.facts;
         let options = simt::emit::EmitOptions { contraction, cpu_math: facts.is_cpu && facts.has_f64, checked, group };

@@ -1,8 +1,9 @@
 //! Threads together: indices in one to three dimensions, shared arrays, barriers and atomics.
 
+use lazuli::Error;
 use lazuli::kernel::*;
 
-use crate::common::{flat, on_fused};
+use crate::common::{flat, on_every, on_fused};
 
 #[lazuli::kernel]
 fn where_am_i(out: &mut [u64]) {
@@ -168,4 +169,69 @@ fn an_index_out_of_range_is_told_with_its_place() {
     let told = error.to_string();
     let lazuli::Error::KernelIndex { index, extent, at, .. } = error else { panic!("{told}") };
     assert!((4..=5).contains(&index) && extent == 4 && at.contains("groups.rs"), "{told}");
+}
+
+/// Threads that return before a barrier: the host counts those that are left; OpenCL must not be asked.
+#[lazuli::kernel]
+fn some_leave(first: usize, counts: &mut [i32]) {
+    if thread_idx().x < first {
+        return;
+    }
+    barrier();
+    atomic_add(&mut counts[0], 1);
+}
+
+/// All of a group return, or none.
+#[lazuli::kernel]
+fn all_leave(groups: usize, counts: &mut [i32]) {
+    let group = block_idx().x;
+    if group >= groups {
+        return;
+    }
+    barrier();
+    atomic_add(&mut counts[0], 1);
+}
+
+#[test]
+fn threads_that_return_before_a_barrier_are_refused_where_the_device_misses_them() {
+    on_every(|device| {
+        let mut counts = device.zeros::<i32>([1]);
+        match (some_leave(24, &mut counts).launch(1, 64), device.name().starts_with("opencl")) {
+            (Err(Error::Unsupported { what, .. }), true) => assert!(what.contains("some_leave"), "{what}"),
+            (launched, is_opencl) => {
+                assert!(!is_opencl, "{launched:?}");
+                launched.unwrap();
+                assert_eq!(counts.get().unwrap()[[0]], 40);
+            }
+        }
+        let mut counts = device.zeros::<i32>([1]);
+        all_leave(2, &mut counts).launch(3, 64).unwrap();
+        assert_eq!(counts.get().unwrap()[[0]], 128);
+    });
+}
+
+#[lazuli::elementwise]
+fn of_table(i: i32) -> i32 {
+    let mut table = [10, 20, 30];
+    table[(i + 1) as usize] += 1;
+    table[i as usize]
+}
+
+#[lazuli::device]
+fn of_table_too(a: i32, b: i32) -> i32 {
+    let table = [1, 2];
+    table[(a + b) as usize]
+}
+
+#[test]
+fn functions_over_arrays_reach_no_further_than_their_own_arrays() {
+    on_every(|device| {
+        let x = device.from_slice(&[0, 1, 2, 3, -1, i32::MIN, i32::MAX]).unwrap();
+        assert_eq!(of_table(&x).get().unwrap().as_slice().unwrap(), [10, 20, 30, 0, 0, 0, 0]);
+        assert_eq!(device.from_slice(&[1, 5, 7, 9]).unwrap().reduce(of_table_too::Function, 0).item().unwrap(), 2);
+        if !device.name().starts_with("cuda") {
+            let scanned = device.from_slice(&[1, 5, 7, 9]).unwrap().scan(of_table_too::Function, 0, 0).get();
+            assert!(matches!(scanned, Err(Error::KernelIndex { .. })), "{scanned:?}");
+        }
+    });
 }

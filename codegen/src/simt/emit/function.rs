@@ -12,6 +12,17 @@ use crate::simt::function::{Code, Definition, Function, FunctionParam};
 use crate::simt::ir::{Argument, Memory};
 use crate::simt::sites::reached_functions;
 
+/// What is done about the indices of a function's accesses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Indices {
+    /// Nothing.
+    Trusted,
+    /// One out of range reads zero and writes nothing.
+    Checked,
+    /// So does it, and it is noted.
+    Noted,
+}
+
 /// The functions that a source defines.
 #[derive(Default)]
 pub(crate) struct Functions {
@@ -31,7 +42,8 @@ impl Functions {
         taken: Taken,
         first_sites: Option<&HashMap<Function, u32>>,
     ) -> Self {
-        Self::define_named(functions, arithmetic, taken, first_sites, |name| name)
+        let indices = if first_sites.is_some() { Indices::Noted } else { Indices::Trusted };
+        Self::define_named(functions, arithmetic, taken, indices, first_sites, |name| name)
     }
 
     /// The same under names that are changed before.
@@ -39,6 +51,7 @@ impl Functions {
         functions: &[Function],
         arithmetic: &mut Arithmetic,
         taken: Taken,
+        indices: Indices,
         first_sites: Option<&HashMap<Function, u32>>,
         name_of: fn(String) -> String,
     ) -> Self {
@@ -61,7 +74,7 @@ impl Functions {
                 Code::Source { names, text, .. } => source_text(definition, &name, names, text),
                 Code::Body(_) => {
                     let first_site = first_sites.and_then(|first| first.get(&function).copied()).unwrap_or(0);
-                    defined.printed(function, &name, arithmetic, first_sites.is_some(), first_site)
+                    defined.printed(function, &name, arithmetic, indices, first_site)
                 }
             };
             arithmetic.prelude.define_function(&text);
@@ -70,7 +83,8 @@ impl Functions {
         defined
     }
 
-    /// Writes into the prelude of a kernel of the engine, `entry`, the functions that it calls, and those that these call.
+    /// Writes into the prelude of a kernel of the engine, `entry`, the functions that it calls, and those that these call. Such
+    /// a kernel has no note, and its functions reach no more than arrays of their own, so that each index is checked.
     pub(crate) fn define_for(called: &[Function], arithmetic: &mut Arithmetic, entry: &str) -> Self {
         let mut reached = Vec::new();
         for function in called {
@@ -83,7 +97,7 @@ impl Functions {
         }
         let mut names = Taken::new();
         names.take(entry);
-        Self::define_named(&reached, arithmetic, names, None, apart_from_variables)
+        Self::define_named(&reached, arithmetic, names, Indices::Checked, None, apart_from_variables)
     }
 
     /// The name of a function in the source; its own where it is not defined there.
@@ -107,13 +121,17 @@ impl Functions {
         function: Function,
         name: &str,
         arithmetic: &mut Arithmetic,
-        checked: bool,
+        indices: Indices,
         first_site: u32,
     ) -> String {
         let definition = function.definition();
         let Some(scope) = Scope::of_function(definition) else { return String::new() };
         let notes = self.noting.contains(&function);
-        let mut emitter = BodyEmitter::new(scope, arithmetic, self, checked, first_site);
+        let mut emitter = BodyEmitter::new(scope, arithmetic, self, indices != Indices::Trusted, first_site);
+        if indices == Indices::Checked {
+            // `note_index` notes nothing there.
+            emitter.names.note = "0".into();
+        }
         let mut parameters = Vec::new();
         for (number, param) in definition.params.iter().enumerate() {
             match param {
