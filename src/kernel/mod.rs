@@ -104,7 +104,8 @@
 //! **Barriers.** All threads of the group that have not returned must come to the same barrier. One stands in kernels only, and
 //! in no branch or loop that threads of a group leave at different times. The host tells where that is not so; elsewhere what
 //! comes of it is not defined. OpenCL asks those that have returned to come too, so that a kernel in which threads may return
-//! one by one before a barrier is an [`Error::Unsupported`](crate::Error::Unsupported) there.
+//! one by one before a barrier is an [`Error::Unsupported`](crate::Error::Unsupported) there, as is one with a barrier under a
+//! condition that is made of the thread's number.
 //!
 //! **Functions over arrays.** In an element-wise function, and in one that folds, an index out of range of its own array reads
 //! zero and writes nothing, on every device; nobody is told. In one that scans, on CPUs, it is a `KernelIndex` error.

@@ -147,6 +147,7 @@ impl ModuleBuilder {
         let language = self.checked_language(dialect)?;
         let name = self.name.clone().unwrap_or_else(|| format!("module.{}", dialect.file_extension()));
         self.check_defines()?;
+        self.check_text(source)?;
         let text = Text {
             name: &name,
             source,
@@ -200,6 +201,20 @@ impl ModuleBuilder {
     }
 
     /// Refuses a define that would not be one line.
+    /// Refuses what a compiler would see the beginning of. Errors: `HostData`.
+    fn check_text(&self, source: &str) -> Result<()> {
+        let is_cut = |text: &&str| text.contains('\0');
+        let texts = [source].into_iter().chain(self.options.iter().map(String::as_str));
+        match texts.into_iter().find(is_cut) {
+            Some(text) => {
+                let at = text.find('\0').unwrap_or_default();
+                let what = format!("a NUL at byte {at} of the source or of an option, where compilers stop to read");
+                Err(Error::HostData { op: "ModuleBuilder::source", what })
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check_defines(&self) -> Result<()> {
         let is_wrong = |(define, value): &&(String, String)| {
             let ends_line = |text: &str| text.contains(['\n', '\r', '\0']) || text.trim_end().ends_with('\\');

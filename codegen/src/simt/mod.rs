@@ -21,7 +21,7 @@ pub mod emit;
 pub use emit::emit;
 pub use function::Function;
 pub use ir::NOTE_BYTES;
-pub use meeting::may_leave_before_barrier;
+pub use meeting::may_miss_barrier;
 pub use scope::{MemoryInfo, Scope};
 pub use sites::{first_sites, has_sites, reached_functions, sites};
 pub use verify::{MAX_DEPTH, verify, verify_function};

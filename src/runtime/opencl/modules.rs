@@ -57,11 +57,11 @@ impl Modules for OpenClRuntime {
 
     fn rust_kernel(&self, kernel: &Arc<simt::ir::Kernel>, options: RustKernelOptions) -> Result<Arc<dyn RawKernel>> {
         simt::verify(kernel).map_err(Error::Internal)?;
-        if simt::may_leave_before_barrier(kernel) {
+        if simt::may_miss_barrier(kernel) {
             // What comes of it is not defined: PoCL sends the others home, runs those that have returned, or ends the process.
             let what = format!(
-                "kernel {}, in which threads may return before others come to a barrier; put what the others do into an `if` \
-                 on either side of the barrier",
+                "kernel {}, in which some threads may miss a barrier that others come to; let all threads come to it, and put \
+                 what only some do into an `if` on either side",
                 kernel.name
             );
             return Err(Error::Unsupported { device: self.handles.name.clone(), what });

@@ -3,7 +3,7 @@
 use lazuli::Error;
 use lazuli::kernel::*;
 
-use crate::common::{flat, on_every, on_fused};
+use crate::common::{flat, on_every, on_fused, skip};
 
 #[lazuli::kernel]
 fn where_am_i(out: &mut [u64]) {
@@ -179,6 +179,30 @@ fn some_leave(first: usize, counts: &mut [i32]) {
     }
     barrier();
     atomic_add(&mut counts[0], 1);
+}
+
+/// Some threads of a group never come to the barrier.
+#[lazuli::kernel]
+fn some_stay_away(counts: &mut [i32]) {
+    let here = thread_idx().x;
+    if here * 2 < 80 {
+        barrier();
+    }
+    counts[here] = 1;
+}
+
+#[test]
+fn a_barrier_for_some_threads_is_an_error_on_cpus() {
+    on_every(|device| {
+        if device.name().starts_with("cuda") {
+            return skip("a barrier for some threads on CUDA", "what comes of it is not defined there");
+        }
+        let error = some_stay_away(&mut device.zeros::<i32>([64])).launch(1, 64).unwrap_err();
+        assert!(error.to_string().contains("barrier"), "{error}");
+        let mut counts = device.zeros::<i32>([1]);
+        all_leave(1, &mut counts).launch(1, 64).unwrap();
+        assert_eq!(counts.get().unwrap()[[0]], 64);
+    });
 }
 
 /// All of a group return, or none.
