@@ -165,7 +165,7 @@ impl<T: Element> Buffer<T> {
         const OP: &str = "Buffer::write_rect";
         let Some((from, extent)) = region::<T>(OP, from, extents, 0, source.len())? else { return Ok(()) };
         let Some((to, _)) = region::<T>(OP, to, extents, 0, self.len)? else { return Ok(()) };
-        let part = self.target(OP, By::Host, false)?;
+        let part = self.target(OP, By::Host)?;
         let memory = block_of(&**part.storage)?.memory()?;
         let queues = part.device.runtime().queues();
         let submit = |queue: &dyn crate::runtime::explicit::Queue| {
@@ -206,7 +206,7 @@ pub(super) fn copy_rect<'a, 'b, T: Element>(
         0,
         target.target_len(),
     )?);
-    let target = target.target(op, By::Device, false)?;
+    let target = target.target(op, By::Device)?;
     check_devices(op, source, target)?;
     let Some(((from, extent), (mut to, _))) = regions else {
         return how.submit(target.device, &[], &[], |_| Ok(()));

@@ -55,10 +55,14 @@ pub(super) mod sealed {
         /// Number of elements.
         #[doc(hidden)]
         fn target_len(&self) -> usize;
-        /// The part, to be written in whole or in part.
+        /// The part, to be written in part.
         #[doc(hidden)]
         #[allow(private_interfaces, reason = "the trait is sealed, and called from this folder alone")]
-        fn target(self, op: &'static str, by: By, is_whole: bool) -> Result<Part<'a>>;
+        fn target(self, op: &'static str, by: By) -> Result<Part<'a>>;
+        /// Has the part written in whole. Where that fails, a buffer keeps its elements.
+        #[doc(hidden)]
+        #[allow(private_interfaces, private_bounds, reason = "as above")]
+        fn overwrite<R>(self, op: &'static str, by: By, write: impl FnOnce(Part<'_>) -> Result<R>) -> Result<R>;
     }
 }
 
@@ -231,12 +235,14 @@ impl<'a, T: Element> sealed::Target<'a, T> for &'a mut Buffer<T> {
     }
 
     #[allow(private_interfaces, reason = "as in the trait")]
-    fn target(self, op: &'static str, by: By, is_whole: bool) -> Result<Part<'a>> {
-        match is_whole {
-            true => self.for_overwriting(op, by)?,
-            false => self.for_writing(op, by)?,
-        };
+    fn target(self, op: &'static str, by: By) -> Result<Part<'a>> {
+        self.for_writing(op, by)?;
         Ok(Part { device: &self.device, storage: &self.storage, start: 0, len: self.len })
+    }
+
+    #[allow(private_interfaces, private_bounds, reason = "as in the trait")]
+    fn overwrite<R>(self, op: &'static str, by: By, write: impl FnOnce(Part<'_>) -> Result<R>) -> Result<R> {
+        Buffer::overwrite(self, op, by, write)
     }
 }
 
@@ -246,8 +252,13 @@ impl<'a, T: Element> sealed::Target<'a, T> for BufferSliceMut<'a, T> {
     }
 
     #[allow(private_interfaces, reason = "as in the trait")]
-    fn target(self, op: &'static str, by: By, _is_whole: bool) -> Result<Part<'a>> {
+    fn target(self, op: &'static str, by: By) -> Result<Part<'a>> {
         self.write_part(op, by)
+    }
+
+    #[allow(private_interfaces, private_bounds, reason = "as in the trait")]
+    fn overwrite<R>(self, op: &'static str, by: By, write: impl FnOnce(Part<'_>) -> Result<R>) -> Result<R> {
+        write(self.write_part(op, by)?)
     }
 }
 

@@ -611,3 +611,34 @@ fn copies_that_nobody_waits_for() {
         assert_eq!(read.wait().unwrap()[..], [-1.0, -1.0]);
     });
 }
+
+#[test]
+fn a_write_that_is_refused_leaves_the_buffer_as_it_was() {
+    on_fused(|device| {
+        let elements = [1i32, 2, 3, 4];
+        // Another device: the host, opened anew.
+        let other = open("host", Config::default());
+        let (own_queue, other_queue) = (device.queue().unwrap(), other.queue().unwrap());
+        let foreign = Buffer::from_slice(&other, COPY, &[9i32; 4]).unwrap();
+        let refusals: [&dyn Fn(&mut Buffer<i32>) -> Result<()>; 4] = [
+            &|buffer| own_queue.copy(&foreign, buffer, &[]).map(|_| ()),
+            &|buffer| other_queue.fill(buffer, 7, &[]).map(|_| ()),
+            &|buffer| other_queue.write(other.pinned(4)?, buffer, &[]).map(|_| ()),
+            &|buffer| other_queue.copy(&foreign, buffer, &[]).map(|_| ()),
+        ];
+        for refusal in refusals {
+            let mut buffer = Buffer::from_slice(device, COPY, &elements).unwrap();
+            let shared = buffer.to_array(4).unwrap(); // so that the buffer would have memory of its own before it is written
+            refused(device, refusal(&mut buffer), is_use, &["host"]);
+            assert_eq!(buffer.to_vec().unwrap(), elements);
+            assert_eq!(flat(&shared), elements);
+        }
+        // What goes well still leaves the array alone.
+        let mut buffer = Buffer::from_slice(device, COPY, &elements).unwrap();
+        let shared = buffer.to_array(4).unwrap();
+        own_queue.fill(&mut buffer, 7, &[]).unwrap();
+        assert_eq!((buffer.to_vec().unwrap(), flat(&shared)), (vec![7; 4], elements.to_vec()));
+        buffer.copy_from(&foreign).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [9; 4]);
+    });
+}
