@@ -15,6 +15,10 @@ use crate::graph::Storage;
 use crate::launch::SliceOf;
 
 /// A part of a buffer, to be read: a sub-buffer. Copied, and given to kernels, without a copy.
+///
+/// OpenCL has a part that a kernel is given begin at a multiple of some bytes (`CL_DEVICE_MEM_BASE_ADDR_ALIGN`; 128 on PoCL, 512
+/// on GPUs): another is an [`Error::InvalidLaunch`](crate::Error::InvalidLaunch) with the number. Copies, fills and mappings begin
+/// anywhere, and so do kernels' parts on CUDA and on the host.
 #[derive(Clone, Copy)]
 pub struct BufferSlice<'a, T: Element> {
     buffer: &'a Buffer<T>,
@@ -23,6 +27,7 @@ pub struct BufferSlice<'a, T: Element> {
 }
 
 /// A part of a buffer, to be written: a sub-buffer. Two that do not overlap come from [`split_at_mut`](BufferSliceMut::split_at_mut).
+/// Where those for kernels begin is told at [`BufferSlice`].
 pub struct BufferSliceMut<'a, T: Element> {
     /// The buffer's own, since this was made.
     storage: &'a Arc<dyn Storage>,

@@ -153,7 +153,7 @@
 //! | Numba | Lazuli |
 //! |---|---|
 //! | `kernel.inspect_llvm()`, `inspect_asm()` | `kernel::Kernel::source(&device)`: the CUDA C or OpenCL C, and a printed form on the host. Compiled as a [`Module`](crate::Module) its [`binary`](crate::Module::binary) is the rest |
-//! | `get_regs_per_thread()`, `get_shared_mem_per_block()`, `get_max_threads_per_block()` | [`attributes`](crate::Function::attributes) of that module's function; kernels in Rust have no call of their own for it |
+//! | `get_regs_per_thread()`, `get_shared_mem_per_block()`, `get_max_threads_per_block()` | `kernel::Kernel::attributes(&device)`: [`KernelAttributes`](crate::KernelAttributes) |
 //! | `NumbaPerformanceWarning` for a small grid | no warnings. `forall` chooses a size; [`occupancy`](crate::Function::occupancy) tells of one, on CUDA (test `attributes_are_told`) |
 //! | `NUMBA_ENABLE_CUDASIM=1` | [`Device::host`](crate::Device::host): the same kernel, barriers and atomics included, on the CPU's cores |
 //! | `@cuda.jit(debug=True)` | [`Config::checked_kernels`](crate::Config::checked_kernels): indices out of range are errors. Always so on CPUs |
@@ -179,9 +179,9 @@
 //! let device = Device::auto()?;
 //! let source = twice::Kernel::source(&device)?;
 //! assert!(source.contains("twice"));
+//! assert!(twice::Kernel::attributes(&device)?.max_threads > 0);
 //! if device.name() != "host" {
-//!     let attributes = Module::new(&device, &source)?.function("twice")?.attributes()?;
-//!     assert!(attributes.max_threads > 0);
+//!     assert!(!Module::new(&device, &source)?.binary()?.is_empty());
 //! }
 //! # Ok::<(), lazuli::Error>(())
 //! ```

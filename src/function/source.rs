@@ -172,19 +172,19 @@ fn parse(op: &'static str, name: &str, params: &str, result: DType, body: &str) 
     let (mut parsed, mut names) = (Vec::new(), Vec::new());
     for (number, param) in params.split(',').map(str::trim).enumerate() {
         let words: Vec<&str> = param.split_whitespace().collect();
-        let (dtype, name) = match words[..] {
-            [type_name, name] if is_identifier(name) => (dtype_of(type_name), name),
+        let (dtype, param_name) = match words[..] {
+            [type_name, param_name] if is_identifier(param_name) => (dtype_of(type_name), param_name),
             _ => (None, ""),
         };
         let Some(dtype) = dtype else {
             let takes = "takes an element type and a name, such as \"f32 x\"";
             return refused(format!("parameter {number} of {name}, {param:?}: {takes}"));
         };
-        if names.iter().any(|other| other == name) {
-            return refused(format!("parameter {number} of {name}: there are two of the name {name:?}"));
+        if names.iter().any(|other| other == param_name) {
+            return refused(format!("parameter {number} of {name}: there are two of the name {param_name:?}"));
         }
         parsed.push(FunctionParam::Scalar { var: Var(number as u32), name: "", dtype });
-        names.push(name.to_string());
+        names.push(param_name.to_string());
     }
     // One expression is the value; a statement says so itself.
     let is_expression = !body.contains(';');

@@ -102,9 +102,11 @@
 //! index and line.
 //!
 //! **Barriers.** All threads of the group that have not returned must come to the same barrier. One stands in kernels only, and
-//! in no branch or loop that threads of a group leave at different times.
+//! in no branch or loop that threads of a group leave at different times. The host tells of one that some miss by an error; on
+//! OpenCL and CUDA nobody looks, and the launch may hang or give anything: try a new kernel on the host first.
 //!
-//! **Functions.** Device functions are built once for each set of generic arguments and for memory of each kind they are lent.
+//! **Functions.** What a body calls has `#[lazuli::device]` over it (rustc says of one that has not: "expected `f32`, found
+//! `Value<f32>`"). Device functions are built once for each set of generic arguments and for memory of each kind they are lent.
 //! One that calls itself, be it through others, is an [`Error::Kernel`](crate::Error::Kernel).
 //!
 //! A mixture of types is rustc's own error, at the operand:

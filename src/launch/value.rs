@@ -33,8 +33,10 @@ impl Value<'_> {
     }
 }
 
-/// Refuses memory of another device, and memory used against its flags. Errors: `InvalidLaunch`.
+/// Refuses memory of another device, memory used against its flags, and parts that begin where the device has none begin. Errors:
+/// `InvalidLaunch`.
 pub(super) fn check_memory(kernel: &str, device: &Device, values: &[Value]) -> Result<()> {
+    let step = device.runtime().modules().offset_alignment();
     for (number, value) in values.iter().enumerate() {
         let Value::Slice(slice) = value else { continue };
         let what = if slice.device != *device {
@@ -47,6 +49,12 @@ pub(super) fn check_memory(kernel: &str, device: &Device, values: &[Value]) -> R
             format!("argument {number} is a READ_ONLY buffer, which kernels may not write; give `&` of it")
         } else if !slice.is_mut && slice.flags.contains(MemFlags::WRITE_ONLY) {
             format!("argument {number} is a WRITE_ONLY buffer, which kernels may not read; give `&mut` of it")
+        } else if slice.len > 0 && !(slice.start * slice.dtype.size_bytes()).is_multiple_of(step) {
+            let at = slice.start * slice.dtype.size_bytes();
+            format!(
+                "argument {number} is a part from byte {at} of its buffer on, and {} has them begin at multiples of {step} bytes",
+                device.name()
+            )
         } else {
             continue;
         };

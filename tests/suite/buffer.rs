@@ -642,3 +642,31 @@ fn a_write_that_is_refused_leaves_the_buffer_as_it_was() {
         assert_eq!(buffer.to_vec().unwrap(), [9; 4]);
     });
 }
+
+#[lazuli::kernel]
+fn add_one(x: &mut [f32]) {
+    let i = lazuli::kernel::grid1();
+    if i < x.len() {
+        x[i] += 1.0;
+    }
+}
+
+#[test]
+fn parts_for_kernels_begin_where_the_device_lets_them() {
+    on_fused(|device| {
+        let mut buffer = Buffer::<f32>::zeros(device, PLAIN, 2048).unwrap();
+        add_one(buffer.slice_mut(1024..1030).unwrap()).forall(6).unwrap();
+        for empty in [2048..2048, 3..3] {
+            add_one(buffer.slice_mut(empty).unwrap()).launch(1, 32).unwrap();
+        }
+        let outcome = add_one(buffer.slice_mut(1..3).unwrap()).forall(2);
+        if device.name().starts_with("opencl") {
+            let is_launch = |error: &Error| matches!(error, Error::InvalidLaunch { .. });
+            refused(device, outcome, is_launch, &["add_one", "argument 0", "byte 4", "multiples of"]);
+        } else {
+            outcome.unwrap();
+            assert_eq!(buffer.slice(..4).unwrap().to_vec().unwrap(), [0.0, 1.0, 1.0, 0.0]);
+        }
+        assert_eq!(buffer.slice(1023..1031).unwrap().to_vec().unwrap(), [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
+    });
+}
