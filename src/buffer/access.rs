@@ -104,14 +104,33 @@ impl<T: Element> Buffer<T> {
     pub(crate) fn for_writing(&mut self, op: &'static str, by: By) -> Result<&Arc<dyn Storage>> {
         self.flags.check_write(op, by)?;
         self.state.check(op)?;
-        self.own(true)
+        self.own()
     }
 
-    /// The same for a write of every element, so that nothing need be copied.
-    pub(super) fn for_overwriting(&mut self, op: &'static str, by: By) -> Result<&Arc<dyn Storage>> {
+    /// Has every element written, so that nothing need be copied: where an array holds the memory too, into new memory, which
+    /// becomes the buffer's once that has gone well. What is refused leaves the buffer as it was.
+    ///
+    /// Errors: as [`for_writing`](Self::for_writing), and those of `write`.
+    pub(super) fn overwrite<R>(
+        &mut self,
+        op: &'static str,
+        by: By,
+        write: impl FnOnce(Part<'_>) -> Result<R>,
+    ) -> Result<R> {
         self.flags.check_write(op, by)?;
         self.state.check(op)?;
-        self.own(false)
+        if Arc::get_mut(&mut self.storage).is_some() {
+            return write(self.part_in(&self.storage));
+        }
+        let own: Arc<dyn Storage> = self.device.allocate_for(self.flags, self.len * size_of::<T>())?;
+        let written = write(self.part_in(&own))?;
+        self.storage = own;
+        Ok(written)
+    }
+
+    /// All elements, in some memory.
+    fn part_in<'a>(&'a self, storage: &'a Arc<dyn Storage>) -> Part<'a> {
+        Part { device: &self.device, storage, start: 0, len: self.len }
     }
 
     /// The elements, for a kernel that reads them. Whether the flags allow it is for the launch to say, which knows the kernel.
@@ -128,16 +147,16 @@ impl<T: Element> Buffer<T> {
     /// Errors: as [`kernel_slice`](Self::kernel_slice); `OutOfMemory`, `Driver` where it is copied.
     pub(crate) fn kernel_slice_mut(&mut self) -> Result<SliceOf> {
         self.state.check(KERNEL)?;
-        self.own(true)?;
+        self.own()?;
         Ok(SliceOf { is_mut: true, ..self.kernel_slice()? })
     }
 
     /// Memory that nobody else holds.
-    fn own(&mut self, keeps_elements: bool) -> Result<&Arc<dyn Storage>> {
+    fn own(&mut self) -> Result<&Arc<dyn Storage>> {
         if Arc::get_mut(&mut self.storage).is_none() {
             let bytes = self.len * size_of::<T>();
             let own: Arc<dyn Storage> = self.device.allocate_for(self.flags, bytes)?;
-            if keeps_elements && bytes > 0 {
+            if bytes > 0 {
                 let (extent, flat) = (Extent::row(bytes), Pitches::dense(0, Extent::row(bytes)));
                 let (from, to) = (block_of(&*self.storage)?.memory()?, block_of(&*own)?.memory()?);
                 let queues = self.device.runtime().queues();

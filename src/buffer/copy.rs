@@ -69,12 +69,14 @@ fn copy_anywhere<'a, 'b, T: Element>(
 ) -> Result<()> {
     check_lens(op, source.len(), target.target_len())?;
     let from = source.part(op, By::Device)?;
-    if from.device == target.target_device() {
-        return copy_parts::<T>(How::MAIN, from, target.target(op, By::Device, true)?).map(|_| ());
-    }
-    let mut elements = vec![T::zero(); from.len];
-    read_part(op, from, &mut elements)?;
-    write_part(target.target(op, By::Device, true)?, &elements)
+    target.overwrite(op, By::Device, |to| {
+        if from.device == to.device {
+            return copy_parts::<T>(How::MAIN, from, to).map(|_| ());
+        }
+        let mut elements = vec![T::zero(); from.len];
+        read_part(op, from, &mut elements)?;
+        write_part(to, &elements)
+    })
 }
 
 impl<T: Element> Buffer<T> {
@@ -110,8 +112,10 @@ impl<T: Element> Buffer<T> {
     pub fn write_at(&mut self, offset: usize, elements: &[T]) -> Result<()> {
         const OP: &str = "Buffer::write_at";
         end_of(OP, offset, elements.len(), self.len)?;
-        let is_whole = elements.len() == self.len;
-        let to = self.target(OP, By::Host, is_whole)?;
+        if elements.len() == self.len {
+            return self.overwrite(OP, By::Host, |to| write_part(to, elements));
+        }
+        let to = self.target(OP, By::Host)?;
         write_part(Part { start: offset, len: elements.len(), ..to }, elements)
     }
 
@@ -152,7 +156,7 @@ impl<T: Element> Buffer<T> {
         const OP: &str = "Buffer::copy_within";
         let (start, len) = check_range(OP, range, self.len)?;
         end_of(OP, offset, len, self.len)?;
-        let own = self.target(OP, By::Device, false)?;
+        let own = self.target(OP, By::Device)?;
         let from = Part { start, len, ..own };
         let to = Part { start: offset, len, ..own };
         if start.abs_diff(offset) >= len {
@@ -179,14 +183,15 @@ impl<T: Element> Buffer<T> {
     pub fn fill_range(&mut self, range: impl RangeBounds<usize>, value: T) -> Result<()> {
         const OP: &str = "Buffer::fill_range";
         let (start, len) = check_range(OP, range, self.len)?;
-        let is_whole = len == self.len;
-        let own = self.target(OP, By::Device, is_whole)?;
+        if len == self.len {
+            return self.fill_all(OP, value);
+        }
+        let own = self.target(OP, By::Device)?;
         fill_part(How::MAIN, Part { start, len, ..own }, value).map(|_| ())
     }
 
     pub(super) fn fill_all(&mut self, op: &'static str, value: T) -> Result<()> {
-        let own = self.target(op, By::Device, true)?;
-        fill_part(How::MAIN, own, value).map(|_| ())
+        self.overwrite(op, By::Device, |own| fill_part(How::MAIN, own, value).map(|_| ()))
     }
 
     pub(super) fn whole(&self) -> BufferSlice<'_, T> {

@@ -3,7 +3,7 @@
 use super::access::{How, Part};
 use super::slice::sealed::Target;
 use super::{Buffer, BufferSource, BufferTarget, By};
-use crate::device::{Device, block_of};
+use crate::device::block_of;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::queue::Event;
@@ -122,11 +122,11 @@ pub(super) fn copy_region(how: How<'_>, from: &Side<'_>, to: &Side<'_>, extent: 
 }
 
 /// Refuses two devices.
-pub(super) fn check_devices(op: &'static str, from: &Device, to: &Device) -> Result<()> {
-    if from == to {
+pub(super) fn check_devices(op: &'static str, from: Part<'_>, to: Part<'_>) -> Result<()> {
+    if from.device == to.device {
         return Ok(());
     }
-    let what = format!("memory of two devices, {} and {}", from.name(), to.name());
+    let what = format!("memory of two devices, {} and {}", from.device.name(), to.device.name());
     Err(Error::InvalidUse { op, what })
 }
 
@@ -165,7 +165,7 @@ impl<T: Element> Buffer<T> {
         const OP: &str = "Buffer::write_rect";
         let Some((from, extent)) = region::<T>(OP, from, extents, 0, source.len())? else { return Ok(()) };
         let Some((to, _)) = region::<T>(OP, to, extents, 0, self.len)? else { return Ok(()) };
-        let part = self.target(OP, By::Host, false)?;
+        let part = self.target(OP, By::Host)?;
         let memory = block_of(&**part.storage)?.memory()?;
         let queues = part.device.runtime().queues();
         let submit = |queue: &dyn crate::runtime::explicit::Queue| {
@@ -206,8 +206,8 @@ pub(super) fn copy_rect<'a, 'b, T: Element>(
         0,
         target.target_len(),
     )?);
-    check_devices(op, source.device, target.target_device())?;
-    let target = target.target(op, By::Device, false)?;
+    let target = target.target(op, By::Device)?;
+    check_devices(op, source, target)?;
     let Some(((from, extent), (mut to, _))) = regions else {
         return how.submit(target.device, &[], &[], |_| Ok(()));
     };

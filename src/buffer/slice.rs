@@ -15,6 +15,10 @@ use crate::graph::Storage;
 use crate::launch::SliceOf;
 
 /// A part of a buffer, to be read: a sub-buffer. Copied, and given to kernels, without a copy.
+///
+/// OpenCL has a part that a kernel is given begin at a multiple of some bytes (`CL_DEVICE_MEM_BASE_ADDR_ALIGN`; 128 on PoCL, 512
+/// on GPUs): another is an [`Error::InvalidLaunch`](crate::Error::InvalidLaunch) with the number. Copies, fills and mappings begin
+/// anywhere, and so do kernels' parts on CUDA and on the host.
 #[derive(Clone, Copy)]
 pub struct BufferSlice<'a, T: Element> {
     buffer: &'a Buffer<T>,
@@ -23,6 +27,7 @@ pub struct BufferSlice<'a, T: Element> {
 }
 
 /// A part of a buffer, to be written: a sub-buffer. Two that do not overlap come from [`split_at_mut`](BufferSliceMut::split_at_mut).
+/// Where those for kernels begin is told at [`BufferSlice`].
 pub struct BufferSliceMut<'a, T: Element> {
     /// The buffer's own, since this was made.
     storage: &'a Arc<dyn Storage>,
@@ -43,7 +48,6 @@ pub trait BufferTarget<'a, T: Element>: sealed::Target<'a, T> {}
 pub(super) mod sealed {
     use super::super::access::Part;
     use super::super::{BufferSlice, By};
-    use crate::device::Device;
     use crate::dtype::Element;
     use crate::error::Result;
 
@@ -56,22 +60,19 @@ pub(super) mod sealed {
         /// Number of elements.
         #[doc(hidden)]
         fn target_len(&self) -> usize;
-        /// Where they are.
-        #[doc(hidden)]
-        fn target_device(&self) -> &Device;
-        /// The part, to be written in whole or in part. For a write in whole the elements may be gone after this call, so all
-        /// that can be refused is looked at before.
+        /// The part, to be written in part.
         #[doc(hidden)]
         #[allow(private_interfaces, reason = "the trait is sealed, and called from this folder alone")]
-        fn target(self, op: &'static str, by: By, is_whole: bool) -> Result<Part<'a>>;
+        fn target(self, op: &'static str, by: By) -> Result<Part<'a>>;
+        /// Has the part written in whole. Where that fails, a buffer keeps its elements.
+        #[doc(hidden)]
+        #[allow(private_interfaces, private_bounds, reason = "as above")]
+        fn overwrite<R>(self, op: &'static str, by: By, write: impl FnOnce(Part<'_>) -> Result<R>) -> Result<R>;
     }
 }
 
 impl<T: Element> Buffer<T> {
     /// A part, to be read.
-    ///
-    /// Copies take any part. A kernel on OpenCL takes one that begins at a multiple of what the device asks for
-    /// (`CL_DEVICE_MEM_BASE_ADDR_ALIGN`: 128 bytes on PoCL), else its launch is refused.
     ///
     /// Errors: `OutOfRange` where the range is not within the buffer.
     ///
@@ -238,17 +239,15 @@ impl<'a, T: Element> sealed::Target<'a, T> for &'a mut Buffer<T> {
         self.len
     }
 
-    fn target_device(&self) -> &Device {
-        &self.device
+    #[allow(private_interfaces, reason = "as in the trait")]
+    fn target(self, op: &'static str, by: By) -> Result<Part<'a>> {
+        self.for_writing(op, by)?;
+        Ok(Part { device: &self.device, storage: &self.storage, start: 0, len: self.len })
     }
 
-    #[allow(private_interfaces, reason = "as in the trait")]
-    fn target(self, op: &'static str, by: By, is_whole: bool) -> Result<Part<'a>> {
-        match is_whole {
-            true => self.for_overwriting(op, by)?,
-            false => self.for_writing(op, by)?,
-        };
-        Ok(Part { device: &self.device, storage: &self.storage, start: 0, len: self.len })
+    #[allow(private_interfaces, private_bounds, reason = "as in the trait")]
+    fn overwrite<R>(self, op: &'static str, by: By, write: impl FnOnce(Part<'_>) -> Result<R>) -> Result<R> {
+        Buffer::overwrite(self, op, by, write)
     }
 }
 
@@ -257,13 +256,14 @@ impl<'a, T: Element> sealed::Target<'a, T> for BufferSliceMut<'a, T> {
         self.len
     }
 
-    fn target_device(&self) -> &Device {
-        self.device
+    #[allow(private_interfaces, reason = "as in the trait")]
+    fn target(self, op: &'static str, by: By) -> Result<Part<'a>> {
+        self.write_part(op, by)
     }
 
-    #[allow(private_interfaces, reason = "as in the trait")]
-    fn target(self, op: &'static str, by: By, _is_whole: bool) -> Result<Part<'a>> {
-        self.write_part(op, by)
+    #[allow(private_interfaces, private_bounds, reason = "as in the trait")]
+    fn overwrite<R>(self, op: &'static str, by: By, write: impl FnOnce(Part<'_>) -> Result<R>) -> Result<R> {
+        write(self.write_part(op, by)?)
     }
 }
 

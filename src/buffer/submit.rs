@@ -30,9 +30,10 @@ impl Queue {
         let source = source.source();
         check_lens(OP, source.len(), target.target_len())?;
         let from = source.part(OP, By::Device)?;
-        rect::check_devices(OP, from.device, target.target_device())?;
-        let to = self.target(OP, target, By::Device)?;
-        event_of(copy_parts::<T>(self.after(after), from, to)?)
+        target.overwrite(OP, By::Device, |to| {
+            rect::check_devices(OP, from, to)?;
+            event_of(copy_parts::<T>(self.after(after), from, to)?)
+        })
     }
 
     /// Sets the elements of a buffer, or of a part of one, to a value.
@@ -40,8 +41,7 @@ impl Queue {
     /// Errors: `InvalidUse`, `OutOfMemory`, `Driver`, as [`copy`](Queue::copy).
     #[doc(alias = "enqueue_fill_buffer")]
     pub fn fill<'a, T: Element>(&self, target: impl BufferTarget<'a, T>, value: T, after: &[Event]) -> Result<Event> {
-        let to = self.target("Queue::fill", target, By::Device)?;
-        event_of(fill_part(self.after(after), to, value)?)
+        target.overwrite("Queue::fill", By::Device, |to| event_of(fill_part(self.after(after), to, value)?))
     }
 
     /// Copies elements of pinned memory to a buffer, or a part of one, that has as many. The memory comes back from the
@@ -58,8 +58,9 @@ impl Queue {
         const OP: &str = "Queue::write";
         check_lens(OP, source.len(), target.target_len())?;
         let extents = [source.len(), 1, 1];
-        let to = self.target(OP, target, By::Host)?;
-        self.begin_write(OP, (source, Rect::default()), (to, Rect::default()), extents, after)
+        target.overwrite(OP, By::Host, |to| {
+            self.begin_write(OP, (source, Rect::default()), (to, Rect::default()), extents, after)
+        })
     }
 
     /// Copies the elements of a buffer, or of a part of one, to pinned memory that has as many. The memory comes back from the
@@ -108,7 +109,7 @@ impl Queue {
         // The target is looked at before anything is done to it.
         region::<T>(OP, source.1, extents, 0, source.0.len())?;
         region::<T>(OP, target.1, extents, 0, target.0.target_len())?;
-        let to = target.0.target(OP, By::Host, false)?;
+        let to = target.0.target(OP, By::Host)?;
         self.begin_write(OP, source, (to, target.1), extents, after)
     }
 
@@ -125,15 +126,6 @@ impl Queue {
         const OP: &str = "Queue::read_rect";
         let from = source.0.source().part(OP, By::Host)?;
         self.begin_read(OP, (from, source.1), target, extents, after)
-    }
-
-    /// What is to be written in whole. Errors: `InvalidUse` where it is on another device than the queue.
-    fn target<'a, T: Element>(&self, op: &'static str, target: impl BufferTarget<'a, T>, by: By) -> Result<Part<'a>> {
-        if target.target_device() != self.device() {
-            let (own, other) = (self.device().name(), target.target_device().name());
-            return Err(Error::InvalidUse { op, what: format!("the queue is one of {own}, the memory is on {other}") });
-        }
-        target.target(op, by, true)
     }
 
     fn begin_write<T: Element>(

@@ -13,7 +13,7 @@
 //! | `cl.enqueue_copy(queue, buf, other)` | [`copy_from`](crate::Buffer::copy_from), [`copy_range`](crate::Buffer::copy_range), [`copy_within`](crate::Buffer::copy_within) |
 //! | `cl.enqueue_copy(.., buffer_origin=, host_origin=, region=, buffer_pitches=)` | [`read_rect`](crate::Buffer::read_rect), [`write_rect`](crate::Buffer::write_rect), [`copy_rect`](crate::Buffer::copy_rect), with a [`Rect`](crate::Rect) for each side |
 //! | `cl.enqueue_fill_buffer` | [`fill`](crate::Buffer::fill), [`fill_range`](crate::Buffer::fill_range) |
-//! | `buf.get_sub_region`, `buf[8:16]` | [`slice`](crate::Buffer::slice), [`slice_mut`](crate::Buffer::slice_mut): borrows, of which none may overlap one that is written |
+//! | `buf.get_sub_region`, `buf[8:16]` | [`slice`](crate::Buffer::slice), [`slice_mut`](crate::Buffer::slice_mut): borrows, of which none may overlap one that is written. For kernels on OpenCL they are aligned, as there |
 //!
 //! ```
 //! use lazuli::prelude::*;

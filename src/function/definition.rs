@@ -28,6 +28,10 @@ pub trait FunctionDefinition: 'static {
 ///
 /// It must be associative, and folds take it to be commutative too: a tree decides what meets what, and it is the same tree at
 /// every run.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no function that combines two `{T}`",
+    note = "give `name::Function` of a function under `#[lazuli::device]`, `fn name(a: {T}, b: {T}) -> {T}`"
+)]
 pub trait CombineFunction<T: Element> {
     /// The function in the IR.
     #[doc(hidden)]

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use lazuli_codegen::simt::Function;
+use lazuli_codegen::simt::function::FunctionParam;
 use lazuli_codegen::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 use smallvec::{SmallVec, smallvec};
 
@@ -86,7 +87,12 @@ pub fn call(function: Function, operands: Vec<Cow<'_, Arc<Node>>>, at: Place) ->
         return (**failed).clone();
     }
     if !function.is_of_values(&dtypes, result) {
-        let what = format!("called with {dtypes:?}");
+        let takes = function.params.iter().map(|param| match param {
+            FunctionParam::Scalar { dtype, .. } => dtype.name(),
+            _ => "memory",
+        });
+        let (takes, given) = (takes.collect::<Vec<_>>(), dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>());
+        let what = format!("it takes ({}) and was called with ({})", takes.join(", "), given.join(", "));
         let shape = operands.first().map_or_else(Vec::new, |operand| operand.shape().to_vec());
         return failed(Error::InvalidArgument { op: function.name(), what, shape, at }, result, at);
     }

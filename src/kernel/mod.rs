@@ -102,15 +102,16 @@
 //! index and line.
 //!
 //! **Barriers.** All threads of the group that have not returned must come to the same barrier. One stands in kernels only, and
-//! in no branch or loop that threads of a group leave at different times. The host tells where that is not so; elsewhere what
-//! comes of it is not defined. OpenCL asks those that have returned to come too, so that a kernel in which threads may return
+//! in no branch or loop that threads of a group leave at different times. The host tells where that is not so; elsewhere
+//! what comes of it is not defined, be it a hang: try a new kernel on the host first. OpenCL asks those that have returned to come too, so that a kernel in which threads may return
 //! one by one before a barrier is an [`Error::Unsupported`](crate::Error::Unsupported) there, as is one with a barrier under a
 //! condition that is made of the thread's number.
 //!
 //! **Functions over arrays.** In an element-wise function, and in one that folds, an index out of range of its own array reads
 //! zero and writes nothing, on every device; nobody is told. In one that scans, on CPUs, it is a `KernelIndex` error.
 //!
-//! **Functions.** Device functions are built once for each set of generic arguments and for memory of each kind they are lent.
+//! **Functions.** What a body calls has `#[lazuli::device]` over it (rustc says of one that has not: "expected `f32`, found
+//! `Value<f32>`"). Device functions are built once for each set of generic arguments and for memory of each kind they are lent.
 //! One that calls itself, be it through others, is an [`Error::Kernel`](crate::Error::Kernel).
 //!
 //! A mixture of types is rustc's own error, at the operand:

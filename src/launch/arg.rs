@@ -105,7 +105,10 @@ pub trait SliceMutArg<'a, T: Element> {
 }
 
 /// What a kernel in Rust takes for a scalar.
-#[diagnostic::on_unimplemented(message = "`{Self}` is no `{T}` for a kernel")]
+#[diagnostic::on_unimplemented(
+    message = "a kernel takes no `{T}`",
+    note = "it takes scalars (bool, i8 to i64, u8 to u64, usize, isize, f16, bf16, f32, f64), and memory as `&[T]` or `&mut [T]`"
+)]
 pub trait ScalarArg<T> {
     #[doc(hidden)]
     fn into_arg<'a>(self) -> Arg<'a>;
@@ -228,6 +231,10 @@ impl<T: Element> Rebind for Array<T> {
 /// either for memory that it writes, numbers of every element type, [`Struct`] and [`LocalMem`].
 ///
 /// A function sees a pointer to the first element for memory, and numbers in their own size: an f16 is two bytes.
+///
+/// That it writes to what it was given as `&mut` alone is the caller's promise: nobody sees what is behind a pointer. A function
+/// that writes through `&` changes the value of every array that shares the memory, whatever a buffer's flags say, and is not
+/// put in order with those that read it on other queues. A pointer that is only read is best declared `const`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a kernel: give `&` or `&mut` of a `Buffer` or an `Array`, a number, a `Struct` or a `LocalMem`"
 )]

@@ -48,11 +48,11 @@ impl<T: Element> Output<T> {
 
     /// What the last launch has written, or will have.
     ///
-    /// Errors: `InvalidLaunch` where no launch was given it.
+    /// Errors: `InvalidUse` where no launch was given it.
     pub fn array(&self) -> Result<Array<T>> {
-        self.array.clone().ok_or_else(|| Error::InvalidLaunch {
-            kernel: "none".into(),
-            what: format!("an output of shape {:?} that no launch was given", self.shape),
+        self.array.clone().ok_or_else(|| Error::InvalidUse {
+            op: "Output::array",
+            what: format!("no launch was given this output of shape {:?}", self.shape),
         })
     }
 

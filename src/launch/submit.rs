@@ -288,7 +288,9 @@ pub(super) fn submit(
     for (value, bytes) in values.iter().zip(&bytes) {
         match value {
             Value::Slice(slice) => {
-                arguments.push(RawArg::Memory(memory_of(slice)?, slice.start * slice.dtype.size_bytes()));
+                // An empty part may begin where there is no memory any more.
+                let start = if slice.len == 0 { 0 } else { slice.start };
+                arguments.push(RawArg::Memory(memory_of(slice)?, start * slice.dtype.size_bytes()));
                 if ready.rust.is_some() {
                     arguments.push(RawArg::Bytes(bytes));
                 }

@@ -49,7 +49,7 @@ pub(super) fn check_memory(kernel: &str, device: &Device, values: &[Value]) -> R
             format!("argument {number} is a READ_ONLY buffer, which kernels may not write; give `&` of it")
         } else if !slice.is_mut && slice.flags.contains(MemFlags::WRITE_ONLY) {
             format!("argument {number} is a WRITE_ONLY buffer, which kernels may not read; give `&mut` of it")
-        } else if !first_byte(slice).is_multiple_of(step) {
+        } else if slice.len > 0 && !first_byte(slice).is_multiple_of(step) {
             let (first, device) = (first_byte(slice), device.name());
             format!(
                 "argument {number} is a part that begins at byte {first} of its buffer, and {device} takes multiples of {step}"

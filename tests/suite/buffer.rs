@@ -611,3 +611,62 @@ fn copies_that_nobody_waits_for() {
         assert_eq!(read.wait().unwrap()[..], [-1.0, -1.0]);
     });
 }
+
+#[test]
+fn a_write_that_is_refused_leaves_the_buffer_as_it_was() {
+    on_fused(|device| {
+        let elements = [1i32, 2, 3, 4];
+        // Another device: the host, opened anew.
+        let other = open("host", Config::default());
+        let (own_queue, other_queue) = (device.queue().unwrap(), other.queue().unwrap());
+        let foreign = Buffer::from_slice(&other, COPY, &[9i32; 4]).unwrap();
+        let refusals: [&dyn Fn(&mut Buffer<i32>) -> Result<()>; 4] = [
+            &|buffer| own_queue.copy(&foreign, buffer, &[]).map(|_| ()),
+            &|buffer| other_queue.fill(buffer, 7, &[]).map(|_| ()),
+            &|buffer| other_queue.write(other.pinned(4)?, buffer, &[]).map(|_| ()),
+            &|buffer| other_queue.copy(&foreign, buffer, &[]).map(|_| ()),
+        ];
+        for refusal in refusals {
+            let mut buffer = Buffer::from_slice(device, COPY, &elements).unwrap();
+            let shared = buffer.to_array(4).unwrap(); // so that the buffer would have memory of its own before it is written
+            refused(device, refusal(&mut buffer), is_use, &["host"]);
+            assert_eq!(buffer.to_vec().unwrap(), elements);
+            assert_eq!(flat(&shared), elements);
+        }
+        // What goes well still leaves the array alone.
+        let mut buffer = Buffer::from_slice(device, COPY, &elements).unwrap();
+        let shared = buffer.to_array(4).unwrap();
+        own_queue.fill(&mut buffer, 7, &[]).unwrap();
+        assert_eq!((buffer.to_vec().unwrap(), flat(&shared)), (vec![7; 4], elements.to_vec()));
+        buffer.copy_from(&foreign).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [9; 4]);
+    });
+}
+
+#[lazuli::kernel]
+fn add_one(x: &mut [f32]) {
+    let i = lazuli::kernel::grid1();
+    if i < x.len() {
+        x[i] += 1.0;
+    }
+}
+
+#[test]
+fn parts_for_kernels_begin_where_the_device_lets_them() {
+    on_fused(|device| {
+        let mut buffer = Buffer::<f32>::zeros(device, PLAIN, 2048).unwrap();
+        add_one(buffer.slice_mut(1024..1030).unwrap()).forall(6).unwrap();
+        for empty in [2048..2048, 3..3] {
+            add_one(buffer.slice_mut(empty).unwrap()).launch(1, 32).unwrap();
+        }
+        let outcome = add_one(buffer.slice_mut(1..3).unwrap()).forall(2);
+        if device.name().starts_with("opencl") {
+            let is_launch = |error: &Error| matches!(error, Error::InvalidLaunch { .. });
+            refused(device, outcome, is_launch, &["add_one", "argument 0", "byte 4", "multiples of"]);
+        } else {
+            outcome.unwrap();
+            assert_eq!(buffer.slice(..4).unwrap().to_vec().unwrap(), [0.0, 1.0, 1.0, 0.0]);
+        }
+        assert_eq!(buffer.slice(1023..1031).unwrap().to_vec().unwrap(), [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
+    });
+}

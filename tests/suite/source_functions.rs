@@ -145,11 +145,11 @@ fn what_does_not_fit_is_an_error_and_the_device_goes_on() {
         let add = ElementwiseKernel::<f32>::new("sum_of", "f32 x, f32 y", "x + y").unwrap();
         let told = |array: &Array<f32>| array.get().unwrap_err().to_string();
         assert!(
-            told(&add.call(&operands![&x])).contains("sum_of: called with [F32]"),
+            told(&add.call(&operands![&x])).contains("sum_of: it takes (f32, f32) and was called with (f32)"),
             "{}",
             told(&add.call(&operands![&x]))
         );
-        assert!(told(&add.call(&operands![&x, 1.0f64])).contains("called with [F32, F64]"));
+        assert!(told(&add.call(&operands![&x, 1.0f64])).contains("called with (f32, f64)"));
         let other = device.from_slice(&[1.0f32, 2.0]).unwrap();
         let error = add.call(&operands![&x, &other]).get().unwrap_err();
         assert!(matches!(&error, Error::ShapeMismatch { op: "sum_of", .. }), "{error}");

@@ -57,7 +57,7 @@ pub fn lower_function(function: Function) -> Result<Lowered, String> {
 }
 
 fn no_compiler(definition: &Definition) -> String {
-    format!("function {} is source text, for which it has no compiler", definition.name)
+    format!("function {}, which is source text; write it in Rust, under #[lazuli::device]", definition.name)
 }
 
 /// What callers must know of a lowered function.

@@ -139,12 +139,12 @@ fn a_function_of_other_memory_or_of_text_is_refused() {
         result: Some(DType::F32),
         code: Code::Source { names: vec!["x".into()], text: "return x + x;".into() },
     });
-    assert!(HostFunction::new(source).err().is_some_and(|told| told.contains("twice is source text")));
+    assert!(HostFunction::new(source).err().is_some_and(|told| told.contains("twice, which is source text")));
     let mut k = Build::default();
     let out = k.slice(DType::F32, true);
     let call = Expr::Call(source, vec![Argument::Value(literal(1.0f32))]);
     let store = k.store(out, [global()], call);
     let mut found = vec![0.0f32; 1];
     let error = run_with(&k.finish(vec![store]), &line(1, 1), false, &mut [Given::Slice(&mut found)]).unwrap_err();
-    assert!(error.to_string().contains("twice is source text"), "{error}");
+    assert!(error.to_string().contains("twice, which is source text"), "{error}");
 }
