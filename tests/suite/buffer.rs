@@ -620,7 +620,8 @@ fn a_write_that_is_refused_leaves_the_buffer_as_it_was() {
         let other = open("host", Config::default());
         let (own_queue, other_queue) = (device.queue().unwrap(), other.queue().unwrap());
         let foreign = Buffer::from_slice(&other, COPY, &[9i32; 4]).unwrap();
-        let refusals: [&dyn Fn(&mut Buffer<i32>) -> Result<()>; 4] = [
+        type Refused<'a> = &'a dyn Fn(&mut Buffer<i32>) -> Result<()>;
+        let refusals: [Refused; 4] = [
             &|buffer| own_queue.copy(&foreign, buffer, &[]).map(|_| ()),
             &|buffer| other_queue.fill(buffer, 7, &[]).map(|_| ()),
             &|buffer| other_queue.write(other.pinned(4)?, buffer, &[]).map(|_| ()),

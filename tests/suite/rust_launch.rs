@@ -69,10 +69,9 @@ fn parts_of_buffers_are_arguments_where_the_device_lets_one_begin() {
         let mut y = Buffer::from_slice(device, MemFlags::COPY_HOST_PTR, &[1.0f32; 1000]).unwrap();
         // 512 elements in, no device minds.
         let (mut left, right) = y.slice_mut(..).unwrap().split_at_mut(512).unwrap();
-        let (part, rest) = right.split_at_mut(100).unwrap();
+        let (part, _) = right.split_at_mut(100).unwrap();
         saxpy(2.0, x.slice(512..612).unwrap(), part).forall(200).unwrap();
         left.fill(0.0).unwrap();
-        drop(rest);
         let expected = |i: usize| if i < 512 { 0.0 } else { 1.0 + if i < 612 { 2.0 * values[i] } else { 0.0 } };
         assert_eq!(y.to_vec().unwrap(), (0..1000).map(expected).collect::<Vec<f32>>());
         // One element in, OpenCL devices do.
