@@ -74,6 +74,12 @@ pub fn on_fused(body: impl Fn(&Device)) {
     }
 }
 
+/// True for the host and for the OpenCL devices that are CPUs.
+pub fn is_cpu(device: &Device) -> bool {
+    let is_it = |info: &lazuli::DeviceInfo| info.name == device.name() && info.description.contains(", CPU,");
+    device.name() == "host" || Device::list().iter().any(is_it)
+}
+
 /// Puts a name before the message of a panic.
 pub fn named<R>(name: &str, body: impl FnOnce() -> R) -> R {
     thread_local! {

@@ -4,7 +4,7 @@ use lazuli::kernel::*;
 use lazuli::prelude::*;
 use lazuli::{Buffer, Error, MemFlags};
 
-use super::common::{compiles, named, names, on_fused, open};
+use super::common::{compiles, is_cpu, named, names, on_fused, open};
 
 #[lazuli::kernel]
 fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
@@ -121,10 +121,8 @@ fn an_index_out_of_range_is_an_error_with_kernel_thread_and_line_and_the_device_
 
 #[test]
 fn checks_are_on_where_an_access_could_end_the_process_and_can_be_turned_off() {
-    let is_cpu = |name: &String| {
-        name == "host" || Device::list().iter().any(|info| info.name == *name && info.description.contains(", CPU,"))
-    };
-    for name in names().iter().filter(|name| is_cpu(name)) {
+    let is_cpu = |name: &&String| is_cpu(&open(name, Config::default()));
+    for name in names().iter().filter(is_cpu) {
         let (checked, unchecked) =
             (open(name, Config::default()), open(name, Config::default().with_checked_kernels(false)));
         named(name, || {

@@ -1,6 +1,6 @@
 //! The SIMT IR: statements over expression trees, run by every thread of a grid.
 //!
-//! Arithmetic means what it means in [`crate::op`]: integers wrap, `/` and `%` truncate and never trap, a shift by the width or
+//! Arithmetic means what it means in [`BinaryOp`]: integers wrap, `/` and `%` truncate and never trap, a shift by the width or
 //! more leaves nothing, f16 and bf16 are computed in f32 and rounded after every operation. `usize` and `isize` are u64 and i64.
 //!
 //! What a `Let`, an `Assign` or a `Declare` names is a variable of the thread. Expressions are evaluated where they stand, left
