@@ -66,6 +66,10 @@ impl Health {
     }
 
     /// True while a hand-written kernel may be running.
+    #[cfg_attr(
+        not(feature = "opencl"),
+        allow(dead_code, reason = "OpenCL's codes alone leave it open who is to blame")
+    )]
     pub fn has_suspects(&self) -> bool {
         !self.state().running.is_empty()
     }
