@@ -26,9 +26,10 @@ KERNEL split(GLOBAL const f32 *x, GLOBAL f32 *whole, GLOBAL f32 *rest, u32 n) {
 /// Runs the body on the devices that compile source, fused and not, with the module.
 fn on_compiling(body: impl Fn(&Device, &Module)) {
     on_every(|device| match device.name() == "host" {
-        true => {
-            skip("recorded launches of source on the host", "it has no compiler; rust_kernels records kernels in Rust")
-        }
+        true => skip(
+            "recorded launches of source on the host",
+            "it has no compiler; a test beside these records kernels in Rust there",
+        ),
         false => {
             let module = Module::builder(device).language(Language::Portable).source(SOURCE).unwrap();
             body(device, &module);
