@@ -1,8 +1,8 @@
 //! What can go wrong, and whose fault it is.
 //!
 //! Mistakes in a recorded expression are the user's: they name the operation, the shapes and the line that recorded it,
-//! and they are kept in the graph until a value is asked for. Faults of a device carry what the driver said; whatever lists `Driver`
-//! among its errors gives `DeviceLost` in its place once the device is lost. `Internal` is ours.
+//! and they are kept in the graph until a value is asked for. Faults of a device carry what the driver said; whatever
+//! lists `Driver` among its errors gives `DeviceLost` in its place once the device is lost. `Internal` is ours.
 
 use std::panic::Location;
 use std::sync::Arc;
